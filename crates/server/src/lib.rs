@@ -1,0 +1,1 @@
+//! Cogworker's server crate.

@@ -1,0 +1,3 @@
+//! The workspace tasks.
+
+fn main() {}
