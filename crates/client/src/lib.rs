@@ -1,1 +1,38 @@
-//! Cogworker's client crate.
+//! Enqueue, inspect and control Cogworker jobs.
+//!
+//! - [`Client`]: pushes jobs, and is the way to everything else.
+//! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
+//! - [`Process`], [`RunningJob`]: who works, and on what.
+//!
+//! ```no_run
+//! use cogworker_client::Client;
+//! use cogworker_core::job::Job;
+//! use cogworker_core::redis_config::RedisConfig;
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Greeting(String);
+//! impl Job for Greeting {
+//!     const CLASS: &'static str = "GreetingJob";
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect(&RedisConfig::from_env()?).await?;
+//! let jid = client.perform_async(&Greeting("world".into())).await?;
+//! # Ok(()) }
+//! ```
+
+mod client;
+mod error;
+mod job_set;
+mod processes;
+mod push;
+mod queue;
+mod stats;
+
+pub use client::Client;
+pub use error::ClientError;
+pub use job_set::{Entry, JobSet, Requeued};
+pub use processes::{Process, RunningJob};
+pub use queue::{Queue, QueueInfo};
+pub use stats::Stats;

@@ -1,1 +1,29 @@
-//! Cogworker's core crate.
+//! The job model and the Redis data format of Cogworker, shared by clients and workers.
+//!
+//! No loops and no tasks live here: values, codecs, maths, and one typed function for each Redis
+//! script.
+//!
+//! - What a job is: [`job`], [`options`], [`args`], [`new_job`] (before the push), [`raw_job`]
+//!   (as stored), [`payload_edit`], [`jid`].
+//! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`], [`status`],
+//!   [`formats`].
+//! - Redis: [`redis_config`], [`redis`], [`keys`], [`scripts`].
+
+pub mod args;
+pub mod digest;
+pub mod failure;
+pub mod formats;
+pub mod jid;
+pub mod job;
+pub mod keys;
+pub mod new_job;
+pub mod options;
+pub mod payload_edit;
+pub mod raw_job;
+pub mod redis;
+pub mod redis_config;
+pub mod retry;
+pub mod scripts;
+pub mod status;
+pub mod time;
+pub mod unparseable;

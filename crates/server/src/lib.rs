@@ -1,1 +1,34 @@
-//! Cogworker's server crate.
+//! The Cogworker worker: takes jobs off Redis queues, runs them, and settles what comes of them.
+//!
+//! - [`main`]: a worker executable's whole `main`.
+//! - [`App`]: which handler runs which class; [`Context`]: what a handler may know and do;
+//!   [`JobError`]: a failure with a class of its own.
+//! - [`Server`]: a worker embedded in a program of your own; [`ServerHandle`] controls it.
+//! - [`Config`]: its settings; [`config`] loads them; [`exit_code`] says how it ended.
+//!
+//! Inside, one [engine](https://docs.rs/cogworker-server) owns the job slots; heartbeat, poller
+//! and control run beside it on the same thread, and jobs on the runtime of the application.
+
+mod app;
+mod boot;
+pub mod cli;
+pub mod config;
+mod context;
+mod engine;
+pub mod exit_code;
+mod handler;
+mod identity;
+mod job_error;
+pub mod logging;
+mod outage;
+mod panic_guard;
+mod server;
+mod services;
+
+pub use app::App;
+pub use boot::{Boot, main};
+pub use config::{Config, FetchMode};
+pub use context::Context;
+pub use handler::{BlockingHandler, Handler};
+pub use job_error::{BoxError, JobError, JobResult};
+pub use server::{Server, ServerError, ServerHandle};

@@ -1,0 +1,133 @@
+//! Pushing jobs.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use cogworker_core::jid::Jid;
+use cogworker_core::job::Job;
+use cogworker_core::new_job::{NewJob, Prepared};
+use cogworker_core::redis::{Call, Redis, RedisError};
+use cogworker_core::scripts::{self, BATCH_LIMIT};
+use cogworker_core::time::EpochSeconds;
+use tracing::debug;
+
+use crate::{Client, ClientError};
+
+/// A bulk push sends so many jobs in one round trip.
+const BULK_SLICE: usize = 1000;
+
+impl Client {
+    /// Pushes a job onto its queue. `None` means that it was stopped on its way, by a lock or a
+    /// middleware, and nothing was pushed.
+    ///
+    /// # Errors
+    /// When the job cannot be written as JSON, or Redis does not take it. After a lost reply
+    /// ([`RedisError::fate_is_unknown`]) the job may have been pushed all the same.
+    pub async fn perform_async<J: Job>(&self, job: &J) -> Result<Option<Jid>, ClientError> {
+        self.push(NewJob::of(job)).await
+    }
+
+    /// Schedules a job to run after `delay`.
+    ///
+    /// # Errors
+    /// As [`perform_async`](Self::perform_async).
+    pub async fn perform_in<J: Job>(&self, delay: Duration, job: &J) -> Result<Option<Jid>, ClientError> {
+        self.push(NewJob::of(job).at(EpochSeconds::now().plus(delay))).await
+    }
+
+    /// Schedules a job to run at `when`.
+    ///
+    /// # Errors
+    /// As [`perform_async`](Self::perform_async).
+    pub async fn perform_at<J: Job>(&self, when: SystemTime, job: &J) -> Result<Option<Jid>, ClientError> {
+        self.push(NewJob::of(job).at(when.into())).await
+    }
+
+    /// Pushes a job of any class, known here or not, with any fields (PUSH-08, PUSH-09).
+    ///
+    /// # Errors
+    /// As [`perform_async`](Self::perform_async).
+    pub async fn push(&self, mut job: NewJob) -> Result<Option<Jid>, ClientError> {
+        let now = EpochSeconds::now();
+        let prepared = job.prepare(now)?;
+        match prepared.at {
+            Some(at) => {
+                scripts::schedule_jobs(self.redis(), vec![(at, job.payload(None))]).await?;
+            }
+            None => {
+                push_onto_queue(self.redis(), &prepared.queue, vec![job.payload(Some(now))]).await?;
+            }
+        }
+        Ok(Some(prepared.jid))
+    }
+
+    /// Pushes many jobs, a thousand in a round trip. The result has one element for each job, in
+    /// order. An empty slice pushes nothing.
+    ///
+    /// # Errors
+    /// Every job is checked before the first is pushed, so a bad one means that nothing was. If
+    /// Redis fails on the way, the error says how many had been pushed.
+    pub async fn push_bulk<J: Job>(&self, jobs: &[J]) -> Result<Vec<Option<Jid>>, ClientError> {
+        self.push_all(jobs.iter().map(NewJob::of).collect()).await
+    }
+
+    /// Like [`push_bulk`](Self::push_bulk), for jobs of any classes.
+    ///
+    /// # Errors
+    /// As [`push_bulk`](Self::push_bulk).
+    pub async fn push_all(&self, mut jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
+        let now = EpochSeconds::now();
+        let prepared: Vec<Prepared> =
+            jobs.iter_mut().map(|job| job.prepare(now)).collect::<Result<_, _>>()?;
+        let total = jobs.len();
+        let mut pushed = 0;
+        for (jobs, prepared) in jobs.chunks(BULK_SLICE).zip(prepared.chunks(BULK_SLICE)) {
+            push_slice(self.redis(), jobs, prepared, now).await.map_err(|source| ClientError::Bulk {
+                pushed,
+                total,
+                source,
+            })?;
+            pushed += jobs.len();
+        }
+        Ok(prepared.into_iter().map(|prepared| Some(prepared.jid)).collect())
+    }
+}
+
+async fn push_slice(
+    redis: &Redis,
+    jobs: &[NewJob],
+    prepared: &[Prepared],
+    now: EpochSeconds,
+) -> Result<(), RedisError> {
+    let mut by_queue: HashMap<&str, Vec<Vec<u8>>> = HashMap::new();
+    let mut scheduled = Vec::new();
+    for (job, prepared) in jobs.iter().zip(prepared) {
+        match prepared.at {
+            Some(at) => scheduled.push((at, job.payload(None))),
+            None => by_queue.entry(&prepared.queue).or_default().push(job.payload(Some(now))),
+        }
+    }
+    for (queue, payloads) in by_queue {
+        push_onto_queue(redis, queue, payloads).await?;
+    }
+    for slice in scheduled.chunks(BATCH_LIMIT) {
+        scripts::schedule_jobs(redis, slice.to_vec()).await?;
+    }
+    Ok(())
+}
+
+/// New jobs enter at the left (PUSH-04). The queue's listing is written in the same pipeline and
+/// is only a listing: when it fails the jobs are on their queue all the same, and an error would
+/// make the caller push them again (PUSH-10, PUSH-11).
+async fn push_onto_queue(redis: &Redis, queue: &str, payloads: Vec<Vec<u8>>) -> Result<(), RedisError> {
+    let mut push = Call::new().key(redis.keys().queue(queue));
+    for payload in payloads {
+        push.push(payload);
+    }
+    let list = Call::new().key(redis.keys().queues()).arg(queue);
+    let (pushed, listed) = tokio::join!(biased; redis.command("LPUSH", push), redis.command("SADD", list));
+    if let Err(error) = listed {
+        debug!(queue, "the queue is not listed: failed to {error}");
+    }
+    pushed?.int().map(|_| ())
+}

@@ -1,0 +1,125 @@
+//! Queues: what waits, and whether it may be taken.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use cogworker_core::raw_job::RawJob;
+use cogworker_core::redis::{Call, Redis, RedisError};
+use cogworker_core::scripts::{self, Page, QueueState};
+use cogworker_core::time::EpochSeconds;
+
+use crate::Client;
+
+/// One queue.
+#[derive(Debug, Clone)]
+pub struct Queue {
+    redis: Redis,
+    name: String,
+}
+
+/// A queue's state at one moment.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct QueueInfo {
+    /// Its name.
+    pub name: String,
+    /// How many jobs wait. `None` when its key holds something that is no queue.
+    pub size: Option<u64>,
+    /// How long the job that is taken next has been waiting; zero for an empty queue (QAPI-03).
+    pub latency: Duration,
+    /// True when no job is taken from it.
+    pub paused: bool,
+}
+
+impl QueueInfo {
+    fn new(name: &str, state: QueueState) -> Self {
+        let enqueued_at =
+            state.next.as_ref().and_then(|raw| RawJob::parse(raw).ok().and_then(|job| job.enqueued_at()));
+        Self {
+            name: name.to_owned(),
+            size: state.length,
+            latency: enqueued_at.map_or(Duration::ZERO, |at| EpochSeconds::now().since(at)),
+            paused: state.paused,
+        }
+    }
+}
+
+impl Client {
+    /// Every listed queue, by name.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn queues(&self) -> Result<Vec<QueueInfo>, RedisError> {
+        let mut names = scripts::list_members(self.redis(), self.redis().keys().queues()).await?;
+        names.sort_unstable();
+        let states = scripts::list_queues(self.redis(), &names).await?;
+        Ok(names.iter().zip(states).map(|(name, state)| QueueInfo::new(name, state)).collect())
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(redis: Redis, name: &str) -> Self {
+        Self { redis, name: name.to_owned() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Size, latency and pause state in one moment.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn info(&self) -> Result<QueueInfo, RedisError> {
+        let mut states = scripts::list_queues(&self.redis, std::slice::from_ref(&self.name)).await?;
+        match states.pop() {
+            Some(state) => Ok(QueueInfo::new(&self.name, state)),
+            None => Err(RedisError::UnexpectedReply { expected: "one queue", found: "none".into() }),
+        }
+    }
+
+    /// The raw jobs `skip` to `skip + count` (at most 1,000); the one taken next comes first.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Bytes>, RedisError> {
+        scripts::page_list(&self.redis, self.redis.keys().queue(&self.name), skip, count).await
+    }
+
+    /// No job is taken from it until it is resumed (QAPI-02).
+    ///
+    /// # Errors
+    /// When Redis does not take it.
+    pub async fn pause(&self) -> Result<(), RedisError> {
+        let call = Call::new().key(self.redis.keys().paused_queues()).arg(&self.name);
+        self.redis.command("SADD", call).await.map(|_| ())
+    }
+
+    /// Jobs are taken again; at most a second may pass until the first is.
+    ///
+    /// # Errors
+    /// When Redis does not take it.
+    pub async fn resume(&self) -> Result<(), RedisError> {
+        let call = Call::new().key(self.redis.keys().paused_queues()).arg(&self.name);
+        self.redis.command("SREM", call).await.map(|_| ())
+    }
+
+    /// Deletes every waiting job.
+    ///
+    /// # Errors
+    /// When Redis does not take it.
+    pub async fn clear(&self) -> Result<(), RedisError> {
+        let call = Call::new().key(self.redis.keys().queue(&self.name));
+        self.redis.command("UNLINK", call).await.map(|_| ())
+    }
+
+    /// Deletes the waiting job with exactly these bytes; false when it is not there (QAPI-06).
+    ///
+    /// # Errors
+    /// When Redis does not take it.
+    pub async fn delete(&self, raw: &Bytes) -> Result<bool, RedisError> {
+        let call = Call::new().key(self.redis.keys().queue(&self.name)).arg("-1").arg(raw);
+        Ok(self.redis.command("LREM", call).await?.int()? == 1)
+    }
+}

@@ -1,0 +1,22 @@
+//! The small formats around a job: what a process says of itself, what runs where, what failed
+//! when, how much was done in an hour.
+
+mod attempts;
+mod process;
+mod work;
+
+pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
+pub use process::{PRESENCE_TTL, ProcessInfo};
+pub use work::{Work, work_json};
+
+use std::time::Duration;
+
+use crate::time::EpochSeconds;
+
+/// An hour's counts are kept a little longer than the day that charts show (CNT-03).
+pub const THROUGHPUT_TTL: Duration = Duration::from_secs(25 * 3600);
+
+/// The number of the hour, as in the throughput keys (CNT-01).
+pub fn epoch_hour(time: EpochSeconds) -> u64 {
+    (time.as_f64().max(0.0) / 3600.0) as u64
+}

@@ -1,0 +1,305 @@
+//! A job before it is pushed: its fields, in order.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::args::{self, ArgsError};
+use crate::jid::Jid;
+use crate::job::Job;
+use crate::options::Retry;
+use crate::raw_job::{NotAJob, fields_of};
+use crate::time::EpochSeconds;
+
+/// Why a job cannot be pushed. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NewJobError {
+    /// A field holds something else than it must.
+    #[error("push a job: {field} must be {expected}, found {found}")]
+    BadField {
+        /// The field's name.
+        field: &'static str,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        found: String,
+    },
+    /// A field's value has no JSON form.
+    #[error("push a job: write {field} as JSON: {reason}")]
+    Unwritable {
+        /// The field's name.
+        field: String,
+        /// What serde says.
+        reason: String,
+    },
+    /// The args have no JSON form.
+    #[error("push a job: {0}")]
+    Args(#[from] ArgsError),
+    /// The text given as a whole job is none.
+    #[error("push a job: {0}")]
+    NotAJob(#[from] NotAJob),
+}
+
+/// A job to push: an ordered list of top-level fields. The order is kept, so that what lands in
+/// Redis is byte for byte what the gem writes.
+///
+/// ```
+/// use cogworker_core::new_job::NewJob;
+///
+/// let job = NewJob::new("GreetingJob").args(["world"]).queue("low").set("tags", ["api"]);
+/// assert_eq!(job.get("queue").map(|raw| raw.get()), Some(r#""low""#));
+/// ```
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    fields: Vec<(String, Box<RawValue>)>,
+    problem: Option<NewJobError>,
+}
+
+impl NewJob {
+    /// A job of class `class`, which need not exist in this program (PUSH-08).
+    pub fn new(class: &str) -> Self {
+        Self { fields: Vec::new(), problem: None }.set("class", class)
+    }
+
+    /// A typed job: its class's options, then class and args.
+    pub fn of<J: Job>(job: &J) -> Self {
+        let mut new = Self { fields: Vec::new(), problem: None };
+        for (key, value) in J::options().into_fields() {
+            match value {
+                Ok(value) => new.set_raw(&key, value),
+                Err(problem) => new.note(problem),
+            }
+        }
+        new.set("class", J::CLASS).args(job)
+    }
+
+    /// A whole job as a JSON object; the values keep their exact bytes.
+    ///
+    /// # Errors
+    /// When the text is not a JSON object.
+    pub fn from_json(text: &str) -> Result<Self, NewJobError> {
+        let mut job = Self { fields: Vec::new(), problem: None };
+        for (key, value) in fields_of(text.as_bytes())? {
+            job.set_raw(&key, value.to_owned());
+        }
+        Ok(job)
+    }
+
+    /// The args, by the [codec](crate::args): an array or tuple is positional, a struct one object.
+    #[must_use]
+    pub fn args<T: Serialize>(mut self, args: T) -> Self {
+        match args::encode(&args) {
+            Ok(json) => self.set_raw("args", json),
+            Err(problem) => self.note(problem.into()),
+        }
+        self
+    }
+
+    /// The queue it goes to.
+    #[must_use]
+    pub fn queue(self, name: &str) -> Self {
+        self.set("queue", name)
+    }
+
+    /// How often it is tried again when it fails.
+    #[must_use]
+    pub fn retry(self, retry: impl Into<Retry>) -> Self {
+        self.set("retry", retry.into())
+    }
+
+    /// When it is due; without, at once.
+    #[must_use]
+    pub fn at(self, at: EpochSeconds) -> Self {
+        self.set("at", at)
+    }
+
+    /// Its id; without, a random one.
+    #[must_use]
+    pub fn jid(self, jid: &str) -> Self {
+        self.set("jid", jid)
+    }
+
+    /// Any top-level field. A value that has no JSON form is reported when the job is pushed.
+    #[must_use]
+    pub fn set(mut self, key: &str, value: impl Serialize) -> Self {
+        match serde_json::value::to_raw_value(&value) {
+            Ok(value) => self.set_raw(key, value),
+            Err(error) => {
+                self.note(NewJobError::Unwritable { field: key.to_owned(), reason: error.to_string() });
+            }
+        }
+        self
+    }
+
+    /// A field's JSON, as it will be stored.
+    pub fn get(&self, key: &str) -> Option<&RawValue> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+    }
+
+    /// Sets a field to exactly this JSON; a new field comes last.
+    pub fn set_raw(&mut self, key: &str, value: Box<RawValue>) {
+        match self.fields.iter_mut().find(|(name, _)| name == key) {
+            Some((_, slot)) => *slot = value,
+            None => self.fields.push((key.to_owned(), value)),
+        }
+    }
+
+    /// Takes a field away.
+    pub fn remove(&mut self, key: &str) -> Option<Box<RawValue>> {
+        let at = self.fields.iter().position(|(name, _)| name == key)?;
+        Some(self.fields.remove(at).1)
+    }
+
+    fn note(&mut self, problem: NewJobError) {
+        self.problem.get_or_insert(problem);
+    }
+
+    /// Checks the job and fills what is missing: jid, queue, retry, args, created_at (PUSH-14).
+    /// What it will go by comes back.
+    ///
+    /// # Errors
+    /// Names the field that is not as it must be.
+    pub fn prepare(&mut self, now: EpochSeconds) -> Result<Prepared, NewJobError> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone());
+        }
+        self.text("class", "a class name")?.ok_or_else(|| NewJobError::BadField {
+            field: "class",
+            expected: "a class name",
+            found: "nothing".into(),
+        })?;
+        match self.get("args") {
+            None => self.fill("args", &[(); 0])?,
+            Some(args) if args.get().starts_with('[') => {}
+            Some(args) => return Err(bad_field("args", "an array", args)),
+        }
+        let at = match self.get("at") {
+            None => None,
+            Some(raw) => {
+                let at: f64 =
+                    serde_json::from_str(raw.get()).map_err(|_| bad_field("at", "epoch seconds", raw))?;
+                Some(EpochSeconds::new(at))
+            }
+        };
+        let jid = match self.text("jid", "a text")? {
+            Some(jid) => Jid::from(jid),
+            None => {
+                let jid = Jid::random();
+                self.fill("jid", &jid)?;
+                jid
+            }
+        };
+        let queue = match self.text("queue", "a queue name")? {
+            Some(queue) => queue,
+            None => {
+                self.fill("queue", "default")?;
+                "default".to_owned()
+            }
+        };
+        if self.get("retry").is_none() {
+            self.fill("retry", &true)?;
+        }
+        if self.get("created_at").is_none() {
+            self.fill("created_at", &now)?;
+        }
+        Ok(Prepared { jid, queue, at })
+    }
+
+    /// A field that must be a text that is not empty.
+    fn text(&self, field: &'static str, expected: &'static str) -> Result<Option<String>, NewJobError> {
+        let Some(raw) = self.get(field) else { return Ok(None) };
+        match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) if !text.is_empty() => Ok(Some(text)),
+            _ => Err(bad_field(field, expected, raw)),
+        }
+    }
+
+    fn fill<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), NewJobError> {
+        let value = serde_json::value::to_raw_value(value)
+            .map_err(|error| NewJobError::Unwritable { field: key.to_owned(), reason: error.to_string() })?;
+        self.set_raw(key, value);
+        Ok(())
+    }
+
+    /// The job as stored. `enqueued_at` is added for one that goes onto a queue, not for one
+    /// that is scheduled.
+    pub fn payload(&self, enqueued_at: Option<EpochSeconds>) -> Vec<u8> {
+        let length: usize = self.fields.iter().map(|(key, value)| key.len() + value.get().len() + 4).sum();
+        let mut json = String::with_capacity(length + 40);
+        json.push('{');
+        for (key, value) in self.fields.iter().filter(|(key, _)| key != "enqueued_at") {
+            push_field(&mut json, key, value.get());
+        }
+        if let Some(at) = enqueued_at {
+            push_field(&mut json, "enqueued_at", &at.to_string());
+        }
+        json.push('}');
+        json.into_bytes()
+    }
+}
+
+fn push_field(json: &mut String, key: &str, value: &str) {
+    if json.len() > 1 {
+        json.push(',');
+    }
+    json.push_str(&serde_json::Value::from(key).to_string());
+    json.push(':');
+    json.push_str(value);
+}
+
+fn bad_field(field: &'static str, expected: &'static str, found: &RawValue) -> NewJobError {
+    let found: String = found.get().chars().take(60).collect();
+    NewJobError::BadField { field, expected, found }
+}
+
+/// What a prepared job goes by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepared {
+    /// Its id.
+    pub jid: Jid,
+    /// The queue it is for.
+    pub queue: String,
+    /// When it is due, if later.
+    pub at: Option<EpochSeconds>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: EpochSeconds = EpochSeconds::EPOCH;
+
+    #[test]
+    fn missing_fields_are_filled_in_the_gems_order() {
+        let mut job = NewJob::new("A").jid("j");
+        let prepared = job.prepare(NOW).unwrap();
+        assert_eq!(prepared.queue, "default");
+        let payload = String::from_utf8(job.payload(Some(NOW))).unwrap();
+        let expected = r#"{"class":"A","jid":"j","args":[],"queue":"default","retry":true,"created_at":0.0,"enqueued_at":0.0}"#;
+        assert_eq!(payload, expected);
+    }
+
+    #[test]
+    fn a_bad_field_is_named_with_what_was_found() {
+        let errors = [
+            (NewJob::new(""), r#"push a job: class must be a class name, found """#),
+            (NewJob::new("A").set("args", 5), "push a job: args must be an array, found 5"),
+            (NewJob::new("A").queue(""), r#"push a job: queue must be a queue name, found """#),
+            (NewJob::new("A").set("at", "soon"), r#"push a job: at must be epoch seconds, found "soon""#),
+            (NewJob::new("A").set("jid", 7), "push a job: jid must be a text, found 7"),
+        ];
+        for (mut job, text) in errors {
+            assert_eq!(job.prepare(NOW).unwrap_err().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_job_given_as_text_keeps_its_values_bytes() {
+        let text =
+            r#"{"class":"RawJob","args":[123456789012345678901234567890,1.0, {"b":1,"a":2}],"custom":null}"#;
+        let mut job = NewJob::from_json(text).unwrap();
+        job.prepare(NOW).unwrap();
+        let payload = String::from_utf8(job.payload(None)).unwrap();
+        assert!(payload.starts_with(text.trim_end_matches('}')), "{payload}");
+    }
+}

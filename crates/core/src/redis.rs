@@ -1,0 +1,22 @@
+//! Access to Redis: the only module that knows the client library behind it.
+//!
+//! - [`Redis`]: the shared connection, for scripts and single commands.
+//! - [`Waiter`]: a connection of its own for one blocking wait.
+//! - [`Subscriber`]: pub/sub.
+//! - [`RedisError`]: failures sorted by what a caller can do, above all whether the call may
+//!   have been carried out ([`RedisError::fate_is_unknown`]).
+
+mod connection;
+mod error;
+mod hardened;
+mod reply;
+mod script;
+mod subscriber;
+mod waiter;
+
+pub use connection::Redis;
+pub use error::RedisError;
+pub use reply::{Replies, Reply};
+pub use script::{Arg, Call, IntoArg, Script};
+pub use subscriber::Subscriber;
+pub use waiter::{Waited, Waiter};

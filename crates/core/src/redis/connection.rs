@@ -1,0 +1,194 @@
+//! The shared connection: commands and scripts.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use fred::clients::Client;
+use fred::interfaces::{ClientLike, EventInterface};
+use fred::types::{ClusterHash, CustomCommand, Value};
+use tokio::time::timeout;
+
+use super::reply::{Replies, Reply};
+use super::script::{Call, Script};
+use super::{RedisError, hardened};
+use crate::keys::KeySpace;
+use crate::redis_config::RedisConfig;
+
+/// How long replacing a connection may hold up the caller whose call failed.
+const RESET_LIMIT: Duration = Duration::from_millis(500);
+
+/// One connection to Redis, shared by cloning: concurrent calls travel in one pipeline, which
+/// is faster than several connections. It reconnects by itself for as long as it lives.
+///
+/// No call is ever sent twice by itself: a lost reply is an error whose
+/// [`fate_is_unknown`](RedisError::fate_is_unknown).
+#[derive(Clone)]
+pub struct Redis {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    client: Client,
+    config: RedisConfig,
+    keys: KeySpace,
+    calls: AtomicI64,
+    resetting: AtomicBool,
+}
+
+impl fmt::Debug for Redis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redis").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+impl Redis {
+    /// Connects and waits until the connection stands, at most the settings' connect timeout.
+    pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
+        let redis = Self::build(config)?;
+        let mut errors = redis.shared.client.error_rx();
+        redis.shared.client.connect();
+        let client = redis.shared.client.clone();
+        let connected = client.wait_for_connect();
+        tokio::pin!(connected);
+        let deadline = tokio::time::sleep(config.connect_timeout());
+        tokio::pin!(deadline);
+        let mut last = None;
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut connected => match result {
+                    Ok(()) => return Ok(redis),
+                    Err(error) => last = Some(RedisError::from_fred(&error)),
+                },
+                Ok((error, _)) = errors.recv() => last = Some(RedisError::from_fred(&error)),
+                () = &mut deadline => {
+                    last.get_or_insert_with(|| {
+                        RedisError::TimedOut(format!("no connection after {:?}", config.connect_timeout()))
+                    });
+                }
+            }
+            if let Some(error) = last {
+                redis.close().await;
+                return Err(error);
+            }
+        }
+    }
+
+    /// Starts connecting and returns at once. Calls wait for the connection, each at most the
+    /// settings' command timeout. Needs a tokio runtime, which drives the connection.
+    pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
+        let redis = Self::build(config)?;
+        redis.shared.client.connect();
+        Ok(redis)
+    }
+
+    fn build(config: &RedisConfig) -> Result<Self, RedisError> {
+        Ok(Self {
+            shared: Arc::new(Shared {
+                client: hardened::client(config)?,
+                keys: KeySpace::with_prefix(config.key_prefix()),
+                config: config.clone(),
+                calls: AtomicI64::new(1),
+                resetting: AtomicBool::new(false),
+            }),
+        })
+    }
+
+    /// The spelling of this installation's keys.
+    pub fn keys(&self) -> &KeySpace {
+        &self.shared.keys
+    }
+
+    /// The settings it was made with.
+    pub fn config(&self) -> &RedisConfig {
+        &self.shared.config
+    }
+
+    /// True while the connection stands, as far as is known.
+    pub fn is_connected(&self) -> bool {
+        self.shared.client.is_connected()
+    }
+
+    /// Runs a script by its hash and checks that the reply is this call's own: `ARGV[1]` is the
+    /// call's number, which each script returns as its first element.
+    pub async fn call(&self, script: &'static Script, call: Call) -> Result<Replies, RedisError> {
+        let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let mut args = Vec::with_capacity(3 + call.keys.len() + call.args.len());
+        args.push(Value::from(script.hash()));
+        args.push(Value::from(call.keys.len() as i64));
+        args.extend(call.keys);
+        args.push(Value::from(number));
+        args.extend(call.args);
+
+        let mut result = self.send("EVALSHA", args.clone()).await;
+        if result.as_ref().is_err_and(RedisError::is_noscript) {
+            // The server restarted, failed over or was told to forget: it learns it again.
+            args[0] = Value::from(script.source());
+            result = self.send("EVAL", args).await;
+        }
+        let value = match result {
+            Ok(value) => value,
+            Err(error) => return Err(self.failed(RedisError::from_fred(&error)).await),
+        };
+        match value {
+            Value::Array(values) if values.first() == Some(&Value::Integer(number)) => {
+                let mut values = values.into_iter();
+                values.next();
+                Ok(Replies(values))
+            }
+            other => {
+                let found = match &other {
+                    Value::Array(values) => format!("{:?}", values.first()),
+                    other => format!("{:?}", other.kind()),
+                };
+                let message = format!("{} is call {number}, the reply starts with {found}", script.name());
+                Err(self.failed(RedisError::Desynchronised(message)).await)
+            }
+        }
+    }
+
+    /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
+    /// can be mistaken for pub/sub messages: read them by a script that nests them).
+    pub async fn command(&self, name: &'static str, call: Call) -> Result<Reply, RedisError> {
+        let args: Vec<Value> = call.keys.into_iter().chain(call.args).collect();
+        let command = CustomCommand::new_static(name, ClusterHash::FirstKey, false);
+        match self.shared.client.custom(command, args).await {
+            Ok(value) => Ok(Reply(value)),
+            Err(error) => Err(self.failed(RedisError::from_fred(&error)).await),
+        }
+    }
+
+    fn send(
+        &self,
+        name: &'static str,
+        args: Vec<Value>,
+    ) -> impl Future<Output = Result<Value, fred::error::Error>> {
+        // The library's own EVALSHA waits for each reply before it writes the next call.
+        let command = CustomCommand::new_static(name, ClusterHash::Offset(2), false);
+        self.shared.client.custom(command, args)
+    }
+
+    /// A reply that did not come, or came for another call, condemns the connection.
+    async fn failed(&self, error: RedisError) -> RedisError {
+        if matches!(error, RedisError::TimedOut(_) | RedisError::Desynchronised(_)) {
+            self.reset().await;
+        }
+        error
+    }
+
+    async fn reset(&self) {
+        if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // Too slow is fine: the reconnect goes on in the background.
+        let _ = timeout(RESET_LIMIT, self.shared.client.force_reconnection()).await;
+        self.shared.resetting.store(false, Ordering::Release);
+    }
+
+    /// Closes the connection; every clone's calls fail from now on.
+    pub async fn close(&self) {
+        let _ = timeout(RESET_LIMIT, self.shared.client.quit()).await;
+    }
+}

@@ -1,0 +1,176 @@
+//! What can go wrong between us and Redis, sorted by what a caller can do about it.
+
+use fred::error::{Error as FredError, ErrorKind};
+
+/// A failed Redis call. The messages fit after "failed to …".
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedisError {
+    /// The settings cannot be used: fix them.
+    #[error("use the redis settings: {0}")]
+    Config(String),
+    /// The server refused the credentials: fix them.
+    #[error("authenticate with redis: {0}")]
+    Auth(String),
+    /// The connection broke, or there is none. The call may or may not have been carried out.
+    #[error("reach redis: {0}")]
+    Disconnected(String),
+    /// No reply came in time. The call may or may not have been carried out, now or later.
+    #[error("get redis' reply in time: {0}")]
+    TimedOut(String),
+    /// The reply belongs to another call, or makes no sense; the connection was replaced.
+    /// The call may or may not have been carried out.
+    #[error("match redis' reply to its call: {0}")]
+    Desynchronised(String),
+    /// The server is up but not serving now (`READONLY`, `LOADING`, `MASTERDOWN`, `TRYAGAIN`,
+    /// `BUSY`, `CLUSTERDOWN`): try again (OUT-01).
+    #[error("be served by redis: {0}")]
+    NotServing(String),
+    /// Redis reached its memory limit (`OOM`): nothing was written.
+    #[error("write to redis: {0}")]
+    OutOfMemory(String),
+    /// A key holds another type than it should.
+    #[error("use a redis key: {0}")]
+    WrongType(String),
+    /// The server does not know the command; it is older than the feature.
+    #[error("run a redis command: {0}")]
+    UnknownCommand(String),
+    /// A blocking call was ended by `CLIENT UNBLOCK`.
+    #[error("wait on redis: {0}")]
+    Unblocked(String),
+    /// Any other error reply.
+    #[error("run a redis command: {0}")]
+    Refused(String),
+    /// A reply of another shape than the command gives.
+    #[error("read redis' reply: expected {expected}, found {found}")]
+    UnexpectedReply {
+        /// What the command gives.
+        expected: &'static str,
+        /// What came.
+        found: String,
+    },
+}
+
+impl RedisError {
+    /// True while Redis is away or not serving: worth trying again, and worth one log line for
+    /// the whole outage rather than one for each call (OUT-01, OUT-02).
+    pub fn is_outage(&self) -> bool {
+        matches!(
+            self,
+            Self::Disconnected(_) | Self::TimedOut(_) | Self::Desynchronised(_) | Self::NotServing(_)
+        )
+    }
+
+    /// True when the call may have been carried out all the same. Repeating a write is then
+    /// only safe if the write itself recognises the repeat.
+    pub fn fate_is_unknown(&self) -> bool {
+        matches!(
+            self,
+            Self::Disconnected(_)
+                | Self::TimedOut(_)
+                | Self::Desynchronised(_)
+                | Self::UnexpectedReply { .. }
+        )
+    }
+
+    /// Sorts an error text as Redis sends it, by its first word; inside script errors too.
+    pub fn from_reply(text: &str) -> Self {
+        let owned = || text.to_owned();
+        match error_code(text) {
+            "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" => {
+                Self::NotServing(owned())
+            }
+            "OOM" => Self::OutOfMemory(owned()),
+            "WRONGTYPE" => Self::WrongType(owned()),
+            "UNBLOCKED" => Self::Unblocked(owned()),
+            "NOAUTH" | "WRONGPASS" | "NOPERM" => Self::Auth(owned()),
+            _ if text.contains("unknown command") || text.contains("Unknown Redis command") => {
+                Self::UnknownCommand(owned())
+            }
+            _ => Self::Refused(owned()),
+        }
+    }
+
+    pub(super) fn from_fred(error: &FredError) -> Self {
+        let details = error.details().to_owned();
+        match error.kind() {
+            ErrorKind::Config | ErrorKind::Url | ErrorKind::Tls => Self::Config(details),
+            ErrorKind::Auth => Self::Auth(details),
+            ErrorKind::Timeout => Self::TimedOut(details),
+            ErrorKind::Protocol | ErrorKind::Parse => Self::Desynchronised(details),
+            ErrorKind::IO
+            | ErrorKind::Canceled
+            | ErrorKind::Routing
+            | ErrorKind::Sentinel
+            | ErrorKind::Backpressure => Self::Disconnected(details),
+            _ if details.starts_with("Failed to route command") => Self::Disconnected(details),
+            _ => Self::from_reply(&details),
+        }
+    }
+
+    pub(super) fn is_noscript(error: &FredError) -> bool {
+        error.details().starts_with("NOSCRIPT")
+    }
+}
+
+/// The code an error reply starts with. Redis 6 wraps the code of a command that failed inside
+/// a script: `ERR Error running script (call to f_…): @user_script:1: -READONLY …`.
+fn error_code(text: &str) -> &str {
+    let first = text.trim_start_matches('-').split_whitespace().next().unwrap_or("");
+    if first == "ERR" || first.starts_with("@user_script") {
+        const INNER: [&str; 9] = [
+            "READONLY",
+            "LOADING",
+            "MASTERDOWN",
+            "TRYAGAIN",
+            "BUSY",
+            "CLUSTERDOWN",
+            "OOM",
+            "WRONGTYPE",
+            "NOSCRIPT",
+        ];
+        let inner = text.split_whitespace().map(|word| word.trim_start_matches('-'));
+        let mut inner = inner.filter_map(|word| INNER.iter().find(|code| **code == word));
+        return inner.next().copied().unwrap_or(first);
+    }
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_is_told_by_the_first_word_of_a_reply() {
+        for text in [
+            "READONLY You can't write against a read only replica.",
+            "LOADING Redis is loading the dataset in memory",
+            "MASTERDOWN Link with MASTER is down",
+            "TRYAGAIN Multiple keys request during rehashing of slot",
+            "BUSY Redis is busy running a script.",
+            "ERR Error running script (call to f_ab): @user_script:3: -READONLY You can't write",
+        ] {
+            assert!(RedisError::from_reply(text).is_outage(), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_replies_are_no_outage() {
+        for text in [
+            "WRONGTYPE Operation against a key holding the wrong kind of value",
+            "BUSYKEY Target key name already exists.",
+            "BUSYGROUP Consumer Group name already exists",
+            "OOM command not allowed when used memory > 'maxmemory'.",
+            "ERR value is not an integer or out of range",
+        ] {
+            assert!(!RedisError::from_reply(text).is_outage(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_has_a_known_fate_and_a_lost_reply_has_not() {
+        assert!(!RedisError::from_reply("OOM command not allowed").fate_is_unknown());
+        assert!(RedisError::TimedOut("5 s".into()).fate_is_unknown());
+        assert!(RedisError::Disconnected("closed".into()).fate_is_unknown());
+    }
+}

@@ -1,0 +1,106 @@
+//! Builds fred clients that never re-send a write, never give up on the server, and notice a
+//! dead one. The values answer faults measured with a fault-injecting proxy.
+
+use std::time::Duration;
+
+use fred::clients::{Client, SubscriberClient};
+use fred::types::Builder;
+use fred::types::RespVersion;
+use fred::types::config::{
+    Config, PerformanceConfig, ReconnectError, ReconnectPolicy, Server, ServerConfig, TcpConfig, TlsConfig,
+    TlsConnector, UnresponsiveConfig,
+};
+
+use super::RedisError;
+use crate::redis_config::{RedisConfig, Topology};
+
+/// How long the client waits between two attempts to connect: from the first value, doubling,
+/// up to the second, without end.
+const RECONNECT_MS: (u32, u32) = (100, 2_000);
+
+/// A client for commands and scripts.
+pub(super) fn client(config: &RedisConfig) -> Result<Client, RedisError> {
+    builder(config)?.build().map_err(|error| RedisError::from_fred(&error))
+}
+
+/// A client for channels; it subscribes again by itself after a reconnect.
+pub(super) fn subscriber(config: &RedisConfig) -> Result<SubscriberClient, RedisError> {
+    builder(config)?.build_subscriber_client().map_err(|error| RedisError::from_fred(&error))
+}
+
+fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
+    let mut builder = Builder::from_config(fred_config(config)?);
+    let connect_timeout = config.connect_timeout();
+    builder
+        .with_connection_config(|connection| {
+            // A repeated write counts twice; whoever called decides about a repeat.
+            connection.max_command_attempts = 1;
+            connection.connection_timeout = connect_timeout;
+            connection.internal_command_timeout = Duration::from_secs(5);
+            connection.unresponsive = UnresponsiveConfig {
+                max_timeout: Some(Duration::from_secs(4)),
+                interval: Duration::from_secs(1),
+            };
+            // After a failover the old connection answers each command with such an error.
+            connection.reconnect_errors = vec![
+                ReconnectError::ClusterDown,
+                ReconnectError::Loading,
+                ReconnectError::ReadOnly,
+                ReconnectError::MasterDown,
+            ];
+            connection.tcp = TcpConfig {
+                nodelay: Some(true),
+                user_timeout: Some(Duration::from_secs(20)),
+                keepalive: Some(
+                    socket2::TcpKeepalive::new()
+                        .with_time(Duration::from_secs(10))
+                        .with_interval(Duration::from_secs(5)),
+                ),
+                ..Default::default()
+            };
+        })
+        .set_performance_config(PerformanceConfig {
+            default_command_timeout: config.command_timeout(),
+            ..Default::default()
+        })
+        .set_policy(ReconnectPolicy::new_exponential(0, RECONNECT_MS.0, RECONNECT_MS.1, 2));
+    Ok(builder)
+}
+
+fn fred_config(config: &RedisConfig) -> Result<Config, RedisError> {
+    let hosts = |hosts: &[(String, u16)]| -> Vec<Server> {
+        hosts.iter().map(|(host, port)| Server::new(host.as_str(), *port)).collect()
+    };
+    let server = match config.topology() {
+        Topology::Single { host, port } => {
+            ServerConfig::Centralized { server: Server::new(host.as_str(), *port) }
+        }
+        Topology::Unix { path } => ServerConfig::Unix { path: path.clone() },
+        Topology::Cluster { hosts: nodes } => {
+            ServerConfig::Clustered { hosts: hosts(nodes), policy: Default::default() }
+        }
+        Topology::Sentinel { hosts: nodes, service } => ServerConfig::Sentinel {
+            hosts: hosts(nodes),
+            service_name: service.clone(),
+            username: None,
+            password: None,
+        },
+    };
+    let tls = if config.tls() { Some(tls()?) } else { None };
+    Ok(Config {
+        // Redis away at the start is waited for like Redis away later.
+        fail_fast: false,
+        // Flat replies in RESP2 are taken for pub/sub messages far more often than in RESP3.
+        version: RespVersion::RESP3,
+        server,
+        username: config.username().map(str::to_owned),
+        password: config.password().map(str::to_owned),
+        database: (config.database() != 0).then(|| config.database()),
+        tls,
+        ..Default::default()
+    })
+}
+
+fn tls() -> Result<TlsConfig, RedisError> {
+    TlsConnector::default_rustls().map(TlsConfig::from).map_err(|error| RedisError::from_fred(&error))
+}

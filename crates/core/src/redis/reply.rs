@@ -1,0 +1,94 @@
+//! A reply, read by shape.
+
+use bytes::Bytes;
+use fred::types::Value;
+
+use super::RedisError;
+
+/// One value of a reply.
+#[derive(Debug, Clone)]
+pub struct Reply(pub(super) Value);
+
+impl Reply {
+    /// True for nil.
+    pub fn is_nil(&self) -> bool {
+        matches!(self.0, Value::Null)
+    }
+
+    /// An integer, or the text of one.
+    pub fn int(&self) -> Result<i64, RedisError> {
+        match &self.0 {
+            Value::Integer(number) => Ok(*number),
+            Value::Boolean(flag) => Ok(i64::from(*flag)),
+            Value::String(text) => text.parse().map_err(|_| self.unexpected("an integer")),
+            _ => Err(self.unexpected("an integer")),
+        }
+    }
+
+    /// A number; Redis sends scores as text or as doubles.
+    pub fn float(&self) -> Result<f64, RedisError> {
+        match &self.0 {
+            Value::Double(number) => Ok(*number),
+            Value::Integer(number) => Ok(*number as f64),
+            Value::String(text) => text.parse().map_err(|_| self.unexpected("a number")),
+            _ => Err(self.unexpected("a number")),
+        }
+    }
+
+    /// Text or bytes, shared with the reply's own buffer.
+    pub fn bytes(self) -> Result<Bytes, RedisError> {
+        match self.0 {
+            Value::String(text) => Ok(text.into_inner()),
+            Value::Bytes(bytes) => Ok(bytes),
+            Value::Integer(number) => Ok(Bytes::from(number.to_string())),
+            other => Err(Reply(other).unexpected("a string")),
+        }
+    }
+
+    /// Text; bytes that are not UTF-8 are replaced.
+    pub fn text(self) -> Result<String, RedisError> {
+        Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
+    }
+
+    /// Text, or `None` for nil.
+    pub fn optional_text(self) -> Result<Option<String>, RedisError> {
+        if self.is_nil() { Ok(None) } else { self.text().map(Some) }
+    }
+
+    /// The elements of an array.
+    pub fn array(self) -> Result<Vec<Reply>, RedisError> {
+        match self.0 {
+            Value::Array(values) => Ok(values.into_iter().map(Reply).collect()),
+            Value::Null => Ok(Vec::new()),
+            other => Err(Reply(other).unexpected("an array")),
+        }
+    }
+
+    /// An array of texts.
+    pub fn texts(self) -> Result<Vec<String>, RedisError> {
+        self.array()?.into_iter().map(Reply::text).collect()
+    }
+
+    /// An array of texts or bytes.
+    pub fn byte_strings(self) -> Result<Vec<Bytes>, RedisError> {
+        self.array()?.into_iter().map(Reply::bytes).collect()
+    }
+
+    fn unexpected(&self, expected: &'static str) -> RedisError {
+        RedisError::UnexpectedReply { expected, found: format!("{:?}", self.0.kind()) }
+    }
+}
+
+/// The elements of a script's reply, taken one after the other.
+#[derive(Debug)]
+pub struct Replies(pub(super) std::vec::IntoIter<Value>);
+
+impl Replies {
+    /// The next element; an error when the reply is shorter than the script's header says.
+    pub fn take(&mut self) -> Result<Reply, RedisError> {
+        self.0.next().map(Reply).ok_or_else(|| RedisError::UnexpectedReply {
+            expected: "one more element",
+            found: "the end of the reply".into(),
+        })
+    }
+}

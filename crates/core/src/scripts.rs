@@ -1,0 +1,55 @@
+//! One typed function for each Lua script in `lua/`, of the same name.
+//!
+//! A script is one atomic step: it checks that the source still holds the element, writes the
+//! destination first and removes the source last. Each file's header says what a repeat does.
+
+mod fetch;
+mod inprogress;
+mod inspect;
+mod presence;
+mod schedule;
+mod settle;
+
+pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
+pub use inprogress::{list_inprogress, publish_work};
+pub use inspect::{
+    PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
+    read_totals,
+};
+pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
+pub use settle::{RunningLock, SettleBatch, Settled, settle_jobs};
+
+/// The most jobs, entries or operations one script call takes: keeps Redis responsive, and Lua's
+/// `unpack` far from its limit.
+pub const BATCH_LIMIT: usize = 500;
+
+/// What became of one element of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Done, once.
+    Applied,
+    /// The source does not hold the element; nothing was changed for it.
+    Gone,
+    /// The destination refused it; the source still holds it.
+    Failed,
+}
+
+impl Step {
+    /// Reads the codes a script returns, one character each.
+    fn read_all(codes: crate::redis::Reply) -> Result<Vec<Step>, crate::redis::RedisError> {
+        let codes = codes.bytes()?;
+        codes
+            .iter()
+            .map(|code| match code {
+                b'1' => Ok(Step::Applied),
+                b'0' => Ok(Step::Gone),
+                b'e' => Ok(Step::Failed),
+                other => Err(crate::redis::RedisError::UnexpectedReply {
+                    expected: "the codes 1, 0 and e",
+                    found: char::from(*other).to_string(),
+                }),
+            })
+            .collect()
+    }
+}

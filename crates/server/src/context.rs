@@ -1,0 +1,132 @@
+//! What a handler may know and do besides its args.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cogworker_client::Client;
+use cogworker_core::jid::Jid;
+use cogworker_core::redis::RedisError;
+use cogworker_core::status;
+use tokio_util::sync::CancellationToken;
+
+use crate::handler::JobToRun;
+
+/// The run of a job, seen by its handler. Cheap to clone.
+pub struct Context<S = ()> {
+    run: Arc<Run>,
+    state: Arc<S>,
+}
+
+struct Run {
+    raw: Bytes,
+    jid: Jid,
+    class: Box<str>,
+    queue: Arc<str>,
+    attempt: u32,
+    scope: Arc<RunScope>,
+}
+
+/// What all runs of a process share.
+pub(crate) struct RunScope {
+    pub(crate) client: Client,
+    pub(crate) cancelled: CancellationToken,
+    pub(crate) status_ttl: Option<Duration>,
+}
+
+impl<S> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        Self { run: self.run.clone(), state: self.state.clone() }
+    }
+}
+
+impl<S> std::fmt::Debug for Context<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("jid", &self.run.jid)
+            .field("queue", &self.run.queue)
+            .field("attempt", &self.run.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S> Context<S> {
+    pub(crate) fn new(run: &JobToRun<'_>, state: &Arc<S>) -> Self {
+        Self {
+            run: Arc::new(Run {
+                raw: run.raw.clone(),
+                jid: Jid::from(run.view.jid()),
+                class: run.view.class().into(),
+                queue: run.queue.clone(),
+                attempt: run.view.retry_count().saturating_add(1),
+                scope: run.scope.clone(),
+            }),
+            state: state.clone(),
+        }
+    }
+
+    /// The job's id.
+    pub fn jid(&self) -> &Jid {
+        &self.run.jid
+    }
+
+    /// The job's class.
+    pub fn class(&self) -> &str {
+        &self.run.class
+    }
+
+    /// The queue it came from.
+    pub fn queue(&self) -> &str {
+        &self.run.queue
+    }
+
+    /// Which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.run.attempt
+    }
+
+    /// The job as stored in Redis, byte for byte.
+    pub fn raw(&self) -> &Bytes {
+        &self.run.raw
+    }
+
+    /// The application's state.
+    pub fn state(&self) -> &S {
+        &self.state
+    }
+
+    /// A client on the worker's own connection, to enqueue further jobs.
+    pub fn client(&self) -> &Client {
+        &self.run.scope.client
+    }
+
+    /// Fires when the job should end soon: at the shutdown limit. The job is then run again
+    /// from the start, here or elsewhere, unless it ends within about a second.
+    pub fn cancelled(&self) -> &CancellationToken {
+        &self.run.scope.cancelled
+    }
+
+    /// Reports progress: a percentage and what is going on (STAT-05). Does nothing unless the
+    /// application has [`status`](crate::App::status) on.
+    ///
+    /// # Errors
+    /// When Redis does not take it; a handler may well go on.
+    pub async fn at(&self, percent: u8, message: &str) -> Result<(), RedisError> {
+        let percent = percent.to_string();
+        self.write(&[("pct", &percent), ("message", message)]).await
+    }
+
+    /// Stores fields of the job's own in its status. Does nothing unless the application has
+    /// [`status`](crate::App::status) on.
+    ///
+    /// # Errors
+    /// When Redis does not take them.
+    pub async fn store(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
+        self.write(fields).await
+    }
+
+    async fn write(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
+        let Some(ttl) = self.run.scope.status_ttl else { return Ok(()) };
+        status::write(self.run.scope.client.redis(), &self.run.jid, ttl, fields).await
+    }
+}

@@ -1,0 +1,20 @@
+//! The engine: one owner of a process's slots, fed by messages.
+//!
+//! It takes jobs ([`waits`], and fetches when there is a backlog), runs them ([`runner`],
+//! [`slots`]), settles what comes of them ([`settler`]), and looks after strays
+//! ([`reconcile`]). Fetching and settling are separate calls, each at most one under way, on one
+//! connection: while one batch is away the next one forms by itself, without any timer.
+
+mod claim;
+mod coordinator;
+mod outcome;
+mod pace;
+mod queues;
+mod reconcile;
+mod runner;
+mod settler;
+mod shutdown;
+mod slots;
+mod waits;
+
+pub(crate) use coordinator::{Command, Engine, EngineParts, Gauges};

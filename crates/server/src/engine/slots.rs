@@ -1,0 +1,165 @@
+//! The job slots of a process: what runs in each.
+
+use std::time::{Duration, Instant};
+
+use cogworker_core::formats::work_json;
+use cogworker_core::jid::random_hex;
+use cogworker_core::time::EpochSeconds;
+use tokio::task::AbortHandle;
+
+use super::claim::Claim;
+
+/// Jobs shorter than this are never shown in Redis; longer ones are, within 250 ms.
+const SHOWN_AFTER: Duration = Duration::from_millis(100);
+
+/// Names one run; slots are used again, runs are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunId {
+    slot: usize,
+    number: u64,
+}
+
+/// A job in a slot.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) claim: Claim,
+    pub(crate) class: usize,
+    since: Instant,
+    run_at: EpochSeconds,
+    number: u64,
+    abort: Option<AbortHandle>,
+}
+
+struct Slot {
+    /// 12 hex characters, as others see it.
+    name: String,
+    running: Option<Running>,
+    /// The number of the run that Redis shows in this slot.
+    shown: Option<u64>,
+}
+
+pub(crate) struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    runs: u64,
+}
+
+impl Slots {
+    pub(crate) fn new(count: usize) -> Self {
+        let slot = |_| Slot { name: random_hex(6), running: None, shown: None };
+        Self { slots: (0..count).map(slot).collect(), free: (0..count).rev().collect(), runs: 0 }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    pub(crate) fn busy(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Puts a job into a free slot; the claim comes back when there is none.
+    pub(crate) fn occupy(&mut self, claim: Claim, class: usize) -> Result<RunId, Claim> {
+        let Some(slot) = self.free.pop() else { return Err(claim) };
+        self.runs += 1;
+        self.slots[slot].running = Some(Running {
+            claim,
+            class,
+            since: Instant::now(),
+            run_at: EpochSeconds::now(),
+            number: self.runs,
+            abort: None,
+        });
+        Ok(RunId { slot, number: self.runs })
+    }
+
+    /// How to stop the run's task.
+    pub(crate) fn set_abort(&mut self, run: RunId, abort: AbortHandle) {
+        if let Some(running) = self.slots[run.slot].running.as_mut().filter(|it| it.number == run.number) {
+            running.abort = Some(abort);
+        }
+    }
+
+    /// Frees the run's slot. `None` when the run is over already.
+    pub(crate) fn release(&mut self, run: RunId) -> Option<Running> {
+        let slot = &mut self.slots[run.slot];
+        let running = slot.running.take_if(|running| running.number == run.number)?;
+        self.free.push(run.slot);
+        Some(running)
+    }
+
+    /// Stops every task that can be stopped.
+    pub(crate) fn abort_all(&self) {
+        for running in self.running() {
+            if let Some(abort) = &running.abort {
+                abort.abort();
+            }
+        }
+    }
+
+    /// True when no task that was stopped is still at work. Blocking runs have none.
+    pub(crate) fn tasks_are_gone(&self) -> bool {
+        self.running().all(|running| running.abort.as_ref().is_none_or(AbortHandle::is_finished))
+    }
+
+    /// Empties all slots.
+    pub(crate) fn take_all(&mut self) -> Vec<Running> {
+        let mut taken = Vec::new();
+        for (index, slot) in self.slots.iter_mut().enumerate() {
+            if let Some(running) = slot.running.take() {
+                self.free.push(index);
+                taken.push(running);
+            }
+        }
+        taken
+    }
+
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
+        self.slots.iter().filter_map(|slot| slot.running.as_ref())
+    }
+
+    /// What changed since the last call in what others should see: slots to show, each with its
+    /// work, and slots to clear (PROC-02).
+    pub(crate) fn board_changes(&mut self) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
+        let (mut show, mut clear) = (Vec::new(), Vec::new());
+        for slot in &mut self.slots {
+            let due = slot.running.as_ref().filter(|running| running.since.elapsed() >= SHOWN_AFTER);
+            match (due, slot.shown) {
+                (Some(running), shown) if shown != Some(running.number) => {
+                    let work = work_json(&running.claim.queue, &running.claim.raw, running.run_at);
+                    show.push((slot.name.clone(), work));
+                    slot.shown = Some(running.number);
+                }
+                (None, Some(_)) => {
+                    clear.push(slot.name.clone());
+                    slot.shown = None;
+                }
+                _ => {}
+            }
+        }
+        (show, clear)
+    }
+
+    /// Forgets what Redis shows, so that the next changes show everything again.
+    pub(crate) fn forget_board(&mut self) {
+        for slot in &mut self.slots {
+            slot.shown = None;
+        }
+    }
+
+    /// True while Redis shows something of this process or should soon.
+    pub(crate) fn board_is_live(&self) -> bool {
+        self.busy() > 0 || self.slots.iter().any(|slot| slot.shown.is_some())
+    }
+}
+
+impl Running {
+    /// How long it has been running.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.since.elapsed()
+    }
+}

@@ -1,0 +1,185 @@
+//! Waiting for the next job: one blocking move for each idle queue.
+//!
+//! A wait moves its job straight onto the in-progress list, so nothing is lost between Redis and
+//! us, and a new job is picked up without polling. Each wait has a connection of its own and a
+//! task that owns it; the engine arms and disarms it and hears what came.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cogworker_core::redis::{Redis, RedisError, Waited, Waiter};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+
+/// The most queues waited on; the others are looked at in turn. A connection costs about 50 kB.
+pub(crate) const MOST_WAITS: usize = 32;
+
+/// The end of one armed wait.
+#[derive(Debug)]
+pub(crate) struct WaitEnd {
+    /// Index of the queue.
+    pub(crate) queue: usize,
+    /// A job, or nothing when it was disarmed.
+    pub(crate) result: Result<Option<Waited>, RedisError>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Armed,
+    Disarming,
+}
+
+struct Wait {
+    state: State,
+    arm: Arc<Notify>,
+    disarm: Arc<Notify>,
+    task: JoinHandle<()>,
+}
+
+/// The waits of a process, by queue.
+pub(crate) struct Waits {
+    waits: Vec<Wait>,
+}
+
+impl Waits {
+    /// Starts one idle wait for each of the first [`MOST_WAITS`] queues. Every end is sent on
+    /// `ends`.
+    pub(crate) fn start(
+        redis: &Redis,
+        identity: &str,
+        queues: &[Arc<str>],
+        ends: &UnboundedSender<WaitEnd>,
+    ) -> Result<Self, RedisError> {
+        // Few queues ask again every 10 s, many less often: about one command a second in all.
+        let count = queues.len().min(MOST_WAITS);
+        let block = Duration::from_secs(count.clamp(10, 30) as u64);
+        let mut waits = Vec::with_capacity(count);
+        for (queue, name) in queues.iter().enumerate().take(count) {
+            let task = WaitTask {
+                queue,
+                name: name.clone(),
+                source: redis.keys().queue(name),
+                destination: redis.keys().inprogress(identity),
+                pause_set: redis.keys().paused_queues(),
+                block,
+                waiter: Waiter::connect_lazily(redis.config())?,
+                redis: redis.clone(),
+                ends: ends.clone(),
+                arm: Arc::new(Notify::new()),
+                disarm: Arc::new(Notify::new()),
+            };
+            waits.push(Wait {
+                state: State::Idle,
+                arm: task.arm.clone(),
+                disarm: task.disarm.clone(),
+                task: tokio::spawn(task.run()),
+            });
+        }
+        Ok(Self { waits })
+    }
+
+    /// Lets the queue's wait begin, unless it is under way.
+    pub(crate) fn arm(&mut self, queue: usize) {
+        if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Idle) {
+            wait.state = State::Armed;
+            wait.arm.notify_one();
+        }
+    }
+
+    /// Ends the queue's wait; its end is still reported, perhaps with a job.
+    pub(crate) fn disarm(&mut self, queue: usize) {
+        if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Armed) {
+            wait.state = State::Disarming;
+            wait.disarm.notify_one();
+        }
+    }
+
+    /// Ends all waits.
+    pub(crate) fn disarm_all(&mut self) {
+        for queue in 0..self.waits.len() {
+            self.disarm(queue);
+        }
+    }
+
+    /// Notes that the queue's wait ended.
+    pub(crate) fn ended(&mut self, queue: usize) {
+        if let Some(wait) = self.waits.get_mut(queue) {
+            wait.state = State::Idle;
+        }
+    }
+
+    /// True while a wait may still bring a job.
+    pub(crate) fn any_under_way(&self) -> bool {
+        self.waits.iter().any(|wait| wait.state != State::Idle)
+    }
+
+    /// How many queues have a wait.
+    pub(crate) fn count(&self) -> usize {
+        self.waits.len()
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        for wait in &self.waits {
+            wait.task.abort();
+        }
+    }
+}
+
+struct WaitTask {
+    queue: usize,
+    name: Arc<str>,
+    source: String,
+    destination: String,
+    pause_set: String,
+    block: Duration,
+    waiter: Waiter,
+    redis: Redis,
+    ends: UnboundedSender<WaitEnd>,
+    arm: Arc<Notify>,
+    disarm: Arc<Notify>,
+}
+
+impl WaitTask {
+    async fn run(self) {
+        loop {
+            self.arm.notified().await;
+            let result = self.wait().await;
+            if self.ends.send(WaitEnd { queue: self.queue, result }).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until a job comes, the wait fails or is disarmed.
+    async fn wait(&self) -> Result<Option<Waited>, RedisError> {
+        let mut disarmed = false;
+        while !disarmed {
+            let wait =
+                self.waiter.wait(&self.source, &self.destination, self.block, &self.pause_set, &self.name);
+            tokio::pin!(wait);
+            let result = loop {
+                tokio::select! {
+                    biased;
+                    result = &mut wait => break result,
+                    () = self.disarm.notified(), if !disarmed => disarmed = true,
+                    // Asked again until it ends: the first may come before Redis sees the wait.
+                    () = self.unblock(), if disarmed => {}
+                }
+            };
+            if !matches!(result, Ok(None)) {
+                return result;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn unblock(&self) {
+        if !self.waiter.unblock(&self.redis).await {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A worker: the engine and its services, from the first heartbeat to the last settlement.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use cogworker_client::Client;
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::app::{App, Registry};
+use crate::config::Config;
+use crate::context::RunScope;
+use crate::engine::{Command, Engine, EngineParts, Gauges};
+use crate::identity::new_identity;
+use crate::outage::Outage;
+use crate::panic_guard;
+use crate::services::control::Control;
+use crate::services::heartbeat::Heartbeat;
+use crate::services::poller::Poller;
+use crate::services::supervise;
+
+/// Why a worker could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// Redis cannot be used as configured.
+    #[error("start the worker: failed to {0}")]
+    Redis(#[from] RedisError),
+    /// The operating system refused a thread.
+    #[error("start the worker's engine: {0}")]
+    Engine(#[from] std::io::Error),
+    /// The engine ended by itself, which is a fault of ours.
+    #[error("keep the worker's engine running: it ended by itself")]
+    EngineEnded,
+}
+
+/// A worker that can be embedded in a program of your own. See [`main`](crate::main) for the
+/// usual way: an executable with the standard flags and signals.
+///
+/// Jobs run on the tokio runtime that [`run`](Self::run) is called on; fetching and settling have
+/// a thread of their own.
+pub struct Server {
+    config: Config,
+    registry: Registry,
+    identity: Arc<str>,
+    hostname: String,
+    commands: (UnboundedSender<Command>, UnboundedReceiver<Command>),
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// Tells a running [`Server`] what to do. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ServerHandle {
+    commands: UnboundedSender<Command>,
+    stop: CancellationToken,
+}
+
+impl ServerHandle {
+    /// Takes no further jobs; running ones are finished (TSTP).
+    pub fn quiet(&self) {
+        let _ = self.commands.send(Command::Quiet);
+    }
+
+    /// Takes jobs again.
+    pub fn resume(&self) {
+        let _ = self.commands.send(Command::Resume);
+    }
+
+    /// Logs what is running now (TTIN).
+    pub fn log_running(&self) {
+        let _ = self.commands.send(Command::LogRunning);
+    }
+
+    /// Ends the worker: running jobs have the configured time to finish (TERM).
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+impl Server {
+    /// A worker for `app`; nothing happens until [`run`](Self::run).
+    pub fn new<S: Send + Sync + 'static>(config: Config, app: App<S>) -> Self {
+        let (identity, hostname) = new_identity();
+        Self {
+            config,
+            registry: app.into_registry(),
+            identity,
+            hostname,
+            commands: mpsc::unbounded_channel(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// `<hostname>:<pid>:<12 hex>`, as others see it in Redis.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// Controls the worker from outside.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle { commands: self.commands.0.clone(), stop: self.stop.clone() }
+    }
+
+    /// Works until `shutdown` completes, the [handle](Self::handle) stops it, or another process
+    /// tells it to stop; then shuts down gracefully.
+    ///
+    /// Redis away at the start is waited for; `shutdown` is honoured meanwhile (LIFE-02).
+    ///
+    /// # Errors
+    /// When the settings cannot be used, or the engine cannot be started or ends by itself.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
+        panic_guard::install_hook();
+        let stop = self.stop.clone();
+        let (ended, end) = oneshot::channel();
+        let jobs = Handle::current();
+        std::thread::Builder::new().name("cogworker-engine".into()).spawn(move || {
+            let _ = ended.send(self.run_engine(jobs));
+        })?;
+        tokio::pin!(end);
+        let result = tokio::select! {
+            result = &mut end => result,
+            () = shutdown => {
+                stop.cancel();
+                end.await
+            }
+        };
+        result.unwrap_or(Err(ServerError::EngineEnded))
+    }
+
+    /// On the engine's own thread, so that no job can hold up heartbeats and settlements.
+    fn run_engine(self, jobs: Handle) -> Result<(), ServerError> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(self.work(jobs))
+    }
+
+    async fn work(self, jobs: Handle) -> Result<(), ServerError> {
+        let Self { config, registry, identity, hostname, commands, stop } = self;
+        let redis = Redis::connect_lazily(&config.redis)?;
+        let gauges = Arc::new(Gauges::default());
+        let outage = Arc::new(Outage::default());
+        let poller_wake = Arc::new(Notify::new());
+        let (command_sender, command_receiver) = commands;
+        let mut distinct = config.queues.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let heartbeat = Heartbeat {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            info: Heartbeat::info(&config, hostname),
+            distinct_queues: distinct.into(),
+            reliable: true,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+            engine: command_sender.clone(),
+        };
+        // No job is taken before others can see that this process lives (LIFE-01).
+        if !heartbeat.first(&stop).await {
+            info!("stopped before the first heartbeat");
+            redis.close().await;
+            return Ok(());
+        }
+        let scope = Arc::new(RunScope {
+            client: Client::from_redis(redis.clone()),
+            cancelled: CancellationToken::new(),
+            status_ttl: registry.status_ttl,
+        });
+        let limit = config.shutdown_timeout;
+        info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
+        let engine = Engine::new(EngineParts {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            config,
+            registry,
+            scope,
+            jobs,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+            commands: command_receiver,
+            poller_wake: poller_wake.clone(),
+        })?;
+
+        let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());
+        let mut services = JoinSet::new();
+        let beating = heartbeat.clone();
+        supervise(&mut services, "heartbeat", beats_stop.clone(), move |stop| beating.clone().run(stop));
+        let poller =
+            Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
+        supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
+        let control = Control {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            engine: command_sender.clone(),
+            outage: outage.clone(),
+            poller_wake,
+            stop_process: stop.clone(),
+        };
+        supervise(&mut services, "control", services_stop.clone(), move |stop| control.clone().run(stop));
+
+        let engine = tokio::spawn(engine.run());
+        tokio::pin!(engine);
+        let ended_by_itself = tokio::select! {
+            _ = &mut engine => true,
+            () = stop.cancelled() => false,
+        };
+        services_stop.cancel();
+        if !ended_by_itself {
+            info!("stopping: running jobs have {} s to finish", limit.as_secs_f64());
+            let _ = command_sender.send(Command::Stop { limit });
+            let _ = engine.await;
+        }
+        // Beats go on until the last job is settled: until then this process holds jobs.
+        beats_stop.cancel();
+        while services.join_next().await.is_some() {}
+        match scripts::remove_presence(&redis, &identity).await {
+            Ok(0) => info!("stopped"),
+            Ok(held) => warn!("stopped with {held} jobs still on this process's list"),
+            Err(failure) => outage.report("removing the presence", &failure),
+        }
+        redis.close().await;
+        if ended_by_itself { Err(ServerError::EngineEnded) } else { Ok(()) }
+    }
+}
