@@ -1,0 +1,207 @@
+//! The example worker at work, on a Redis of its own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use cogworker_client::{Client, Stats};
+use cogworker_core::new_job::NewJob;
+use cogworker_core::redis::Call;
+use cogworker_core::redis_config::RedisConfig;
+use cogworker_core::time::EpochSeconds;
+use cogworker_testing::TestRedis;
+use example_jobs::{FailJob, FlakyJob, GreetingJob, LowPriorityJob, NoopJob, PanicJob, SleepJob, SpinJob};
+use tokio::process::{Child, Command};
+
+use crate::Outcome;
+use crate::shell::{cargo, executable};
+
+/// How long `--once` waits for every job to reach its end.
+const ONCE_LIMIT: Duration = Duration::from_secs(60);
+/// The jobs that `--once` pushes.
+const ONCE_JOBS: usize = 1000;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Push 1,000 mixed jobs, wait until each has reached its right end, and exit
+    #[arg(long)]
+    once: bool,
+}
+
+pub(crate) fn run(options: &Options) -> Outcome {
+    cargo(&["build", "--quiet", "--package", "example-worker"])?;
+    let private = match std::env::var("REDIS_URL") {
+        Ok(_) => None,
+        Err(_) => Some(TestRedis::start()?),
+    };
+    let url = private.as_ref().map_or_else(|| std::env::var("REDIS_URL").unwrap_or_default(), TestRedis::url);
+    println!("Redis: {url}{}", if private.is_some() { " (private, gone when the demo ends)" } else { "" });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(async {
+        let config = RedisConfig::new(&url)?;
+        let client = Client::connect(&config).await?;
+        let mut worker = start_worker(&url, !options.once)?;
+        let outcome =
+            if options.once { once(&client, &mut worker).await } else { stream(&client, &mut worker).await };
+        stop_worker(&mut worker).await;
+        client.close().await;
+        outcome
+    })
+}
+
+fn start_worker(url: &str, show_log: bool) -> Result<Child, Box<dyn std::error::Error>> {
+    let program: PathBuf = executable("debug", "example-worker");
+    let log = || if show_log { Stdio::inherit() } else { Stdio::null() };
+    Ok(Command::new(program)
+        .args(["-q", "default,2", "-q", "low"])
+        .env("REDIS_URL", url)
+        // Ctrl-C reaches the whole group; the demo stops the worker itself, once.
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(log())
+        .stderr(log())
+        .kill_on_drop(true)
+        .spawn()?)
+}
+
+async fn stop_worker(worker: &mut Child) {
+    if let Some(pid) = worker.id() {
+        let _ = Command::new("kill").arg("-TERM").arg(pid.to_string()).status().await;
+        let _ = tokio::time::timeout(Duration::from_secs(30), worker.wait()).await;
+    }
+}
+
+/// Pushes a few jobs a second until Ctrl-C, and shows the counters now and then.
+async fn stream(client: &Client, worker: &mut Child) -> Outcome {
+    println!("Pushing jobs; Ctrl-C ends the demo.\n");
+    let names = ["Ada", "Grace", "Edsger", "Barbara", "Donald"];
+    let mut turn = 0usize;
+    let mut ticks = tokio::time::interval(Duration::from_millis(400));
+    loop {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {
+                println!("\nStopping.");
+                return Ok(());
+            }
+            status = worker.wait() => return Err(format!("keep the worker running: it ended with {}", status?).into()),
+            _ = ticks.tick() => {}
+        }
+        let name = names[turn % names.len()];
+        match turn % 8 {
+            0..=2 => client.perform_async(&GreetingJob(name.into())).await?,
+            3 => {
+                client
+                    .perform_in(Duration::from_secs(3), &GreetingJob(format!("{name}, three seconds later")))
+                    .await?
+            }
+            4 => client.perform_async(&FlakyJob(1)).await?,
+            5 => client.perform_async(&LowPriorityJob()).await?,
+            6 => client.perform_async(&SleepJob(0.5)).await?,
+            _ => client.push(NewJob::of(&FailJob("the demo wants it so".into())).retry(false)).await?,
+        };
+        turn += 1;
+        if turn.is_multiple_of(10) {
+            let Stats { processed, failed, enqueued, scheduled, retrying, dead, .. } = client.stats().await?;
+            let shown = |number: Option<u64>| number.map_or("?".into(), |number| number.to_string());
+            println!(
+                "-- {turn} pushed: {} processed, {} failed, {enqueued} enqueued, {} scheduled, {} retrying, {} dead",
+                shown(processed),
+                shown(failed),
+                shown(scheduled),
+                shown(retrying),
+                shown(dead)
+            );
+        }
+    }
+}
+
+/// Where a job of the demo must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Done,
+    Retrying,
+    Dead,
+}
+
+/// One of the mixed jobs and its right end.
+fn mixed_job(index: usize, now: EpochSeconds) -> (NewJob, End) {
+    match index % 20 {
+        0..=5 => (NewJob::of(&GreetingJob(format!("number {index}"))), End::Done),
+        6..=9 => (NewJob::of(&NoopJob(Vec::new())), End::Done),
+        10 => (NewJob::of(&LowPriorityJob()), End::Done),
+        11 => (NewJob::of(&SleepJob(0.05)), End::Done),
+        12 => (NewJob::of(&SpinJob(0.002)), End::Done),
+        13 | 14 => {
+            let due = now.plus(Duration::from_millis(500 + (index as u64 % 1000)));
+            (NewJob::of(&GreetingJob("late".into())).at(due), End::Done)
+        }
+        15 => (NewJob::of(&FlakyJob(1)), End::Retrying),
+        16 => (NewJob::of(&FailJob("for good".into())).retry(false), End::Dead),
+        17 => (NewJob::of(&PanicJob()).retry(0), End::Dead),
+        18 => (NewJob::new("GreetingJob").args((1, 2)).retry(false), End::Dead),
+        _ => (NewJob::new("NoSuchJob").retry(0), End::Dead),
+    }
+}
+
+async fn once(client: &Client, worker: &mut Child) -> Outcome {
+    let now = EpochSeconds::now();
+    let before = client.stats().await?;
+    let (jobs, ends): (Vec<NewJob>, Vec<End>) = (0..ONCE_JOBS).map(|index| mixed_job(index, now)).unzip();
+    let mut expected: BTreeMap<End, u64> = BTreeMap::new();
+    for end in ends {
+        *expected.entry(end).or_default() += 1;
+    }
+    let begun = Instant::now();
+    client.push_all(jobs).await?;
+    println!("Pushed {ONCE_JOBS} jobs.");
+    loop {
+        let stats = client.stats().await?;
+        let grown =
+            |after: Option<u64>, before: Option<u64>| after.unwrap_or(0).saturating_sub(before.unwrap_or(0));
+        let found = BTreeMap::from([
+            (End::Done, grown(stats.processed, before.processed)),
+            (End::Retrying, grown(stats.retrying, before.retrying)),
+            (End::Dead, grown(stats.dead, before.dead)),
+        ]);
+        let failed = grown(stats.failed, before.failed);
+        let waiting = stats.enqueued + stats.scheduled.unwrap_or(0);
+        let reached =
+            found == expected && failed == found[&End::Retrying] + found[&End::Dead] && waiting == 0;
+        if reached && held(client).await? == 0 {
+            tally(&found, failed, begun);
+            return Ok(());
+        }
+        if begun.elapsed() > ONCE_LIMIT {
+            tally(&found, failed, begun);
+            return Err(
+                format!("see every job at its end: expected {expected:?}, {waiting} still wait").into()
+            );
+        }
+        if let Some(status) = worker.try_wait()? {
+            return Err(format!("keep the worker running: it ended with {status}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Jobs on the in-progress lists of live processes.
+async fn held(client: &Client) -> Result<i64, Box<dyn std::error::Error>> {
+    let mut held = 0;
+    for process in client.processes().await? {
+        let key = client.redis().keys().inprogress(&process.identity);
+        held += client.redis().command("LLEN", Call::new().key(key)).await?.int()?;
+    }
+    Ok(held)
+}
+
+fn tally(found: &BTreeMap<End, u64>, failed: u64, begun: Instant) {
+    println!(
+        "{} done, {} waiting for their retry, {} dead; {failed} failed runs; {:.1} s",
+        found[&End::Done],
+        found[&End::Retrying],
+        found[&End::Dead],
+        begun.elapsed().as_secs_f64()
+    );
+}
