@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use clap::Args;
 use cogworker_testing::TestRedis;
 
-use crate::Outcome;
-use crate::shell::{cargo, executable};
+use crate::demo::Outcome;
+use crate::step::Step;
+use crate::workspace::executable;
 use report::Report;
 
 #[derive(Args)]
@@ -38,7 +39,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Outcome {
     if !options.optimised {
         // The figures are of optimised code, of the pushing side too.
-        cargo(&["build", "--release", "--package", "example-worker", "--package", "xtask"])?;
+        Step::cargo("build", &["build", "--release", "--package", "example-worker", "--package", "xtask"])
+            .run()?;
         let mut again = std::process::Command::new(executable("release", "xtask"));
         again.args(std::env::args_os().skip(1)).arg("--optimised");
         let status = again.status()?;

@@ -15,8 +15,11 @@ use cogworker_testing::TestRedis;
 use example_jobs::{FailJob, FlakyJob, GreetingJob, LowPriorityJob, NoopJob, PanicJob, SleepJob, SpinJob};
 use tokio::process::{Child, Command};
 
-use crate::Outcome;
-use crate::shell::{cargo, executable};
+use crate::step::Step;
+use crate::workspace::executable;
+
+/// What a task that does not only run commands comes to.
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// How long `--once` waits for every job to reach its end.
 const ONCE_LIMIT: Duration = Duration::from_secs(60);
@@ -31,7 +34,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome {
-    cargo(&["build", "--quiet", "--package", "example-worker"])?;
+    Step::cargo("build", &["build", "--quiet", "--package", "example-worker"]).run()?;
     let private = match std::env::var("REDIS_URL") {
         Ok(_) => None,
         Err(_) => Some(TestRedis::start()?),

@@ -1,90 +1,196 @@
-//! Docs that cannot drift: links lead somewhere, the commands are named, every key is listed.
+//! `cargo xtask docs-check`: links between the Markdown files lead somewhere, the README names the commands,
+//! and the list of Redis keys is complete.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use cogworker_server::config::Key;
+use crate::step::{self, TaskError};
+use crate::workspace::{self, TextFile};
 
-use crate::Outcome;
-use crate::shell::root;
+const README_COMMANDS: [&str; 2] = ["cargo xtask demo", "cargo xtask test"];
 
-pub(crate) fn run() -> Outcome {
-    let mut faults = Vec::new();
-    let mut pages = Vec::new();
-    collect(&root(), &mut pages)?;
-    for page in &pages {
-        let text = fs::read_to_string(page)?;
-        for link in links(&text) {
-            let file = link.split('#').next().unwrap_or("");
-            if file.is_empty() || link.contains("://") {
-                continue;
-            }
-            if !page.parent().unwrap_or(Path::new(".")).join(file).exists() {
-                faults.push(format!("{}: the link to {link} leads nowhere", page.display()));
-            }
-        }
+pub(crate) fn run() -> Result<(), TaskError> {
+    step::announce("docs-check");
+    let root = workspace::root();
+    let pages = workspace::files(&root, "", "md")?;
+    let mut findings: Vec<String> =
+        pages.iter().flat_map(|page| link_findings(page, &pages, |path| root.join(path).exists())).collect();
+    findings.extend(readme_findings(&pages));
+    let keys = workspace::file(&root, "crates/core/src/keys.rs")?;
+    let layout = workspace::file(&root, "docs/redis-layout.md")?;
+    if let (Some(keys), Some(layout)) = (keys, layout) {
+        findings.extend(key_findings(&keys.text, &layout.text));
     }
-    let mut must_name = |page: &str, name: &str| -> Outcome {
-        if !fs::read_to_string(root().join(page))?.contains(name) {
-            faults.push(format!("{page}: {name} is not named"));
-        }
-        Ok(())
-    };
-    must_name("README.md", "cargo xtask demo")?;
-    must_name("README.md", "cargo xtask test")?;
-    for key in Key::ALL {
-        must_name("docs/configuration.md", &format!("`{}`", key.name()))?;
-        must_name("docs/configuration.md", &format!("`{}`", key.variable()))?;
-    }
-    let keys = fs::read_to_string(root().join("crates/core/src/keys.rs"))?;
-    let code = keys.split("#[cfg(test)]").next().unwrap_or("");
-    for key in code
-        .split('"')
-        .filter(|text| ["cogworker:", "periodic:", "status:"].iter().any(|head| text.starts_with(head)))
-    {
-        must_name("docs/redis-layout.md", key)?;
-    }
-    if faults.is_empty() {
-        println!("docs-check: {} pages are as they should be", pages.len());
-        Ok(())
-    } else {
-        Err(format!("pass docs-check:\n  {}", faults.join("\n  ")).into())
-    }
-}
-
-fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)?.flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !name.starts_with('.') && name != "target" {
-                collect(&path, pages)?;
-            }
-        } else if name.ends_with(".md") {
-            pages.push(path);
-        }
-    }
+    step::conclude("docs-check", findings)?;
+    println!("{} pages", pages.len());
     Ok(())
 }
 
-/// The targets of Markdown links, outside code blocks.
-fn links(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut in_code = false;
-    for line in text.lines() {
-        if line.trim_start().starts_with("```") {
-            in_code = !in_code;
-        }
-        if in_code {
+fn readme_findings(pages: &[TextFile]) -> Vec<String> {
+    let readme = pages.iter().find(|page| page.path == Path::new("README.md"));
+    let text = readme.map_or("", |page| &page.text);
+    let missing = README_COMMANDS.iter().filter(|command| !text.contains(**command));
+    missing.map(|command| format!("README.md: does not name `{command}`")).collect()
+}
+
+fn link_findings(page: &TextFile, pages: &[TextFile], exists: impl Fn(&Path) -> bool) -> Vec<String> {
+    let mut findings = Vec::new();
+    for target in links(&page.text) {
+        if target.contains("://") || target.starts_with("mailto:") {
             continue;
         }
-        let mut rest = line;
-        while let Some(at) = rest.find("](") {
-            rest = &rest[at + 2..];
+        let (file, anchor) = target.split_once('#').unwrap_or((&target, ""));
+        let folder = page.path.parent().unwrap_or(Path::new(""));
+        let path = if file.is_empty() { page.path.clone() } else { normal(&folder.join(file)) };
+        if !exists(&path) {
+            findings.push(format!("{}: no such file: {target}", page.path.display()));
+            continue;
+        }
+        let linked = pages.iter().find(|page| page.path == path);
+        if !anchor.is_empty()
+            && linked.is_some_and(|linked| !anchors(&linked.text).any(|known| known == anchor))
+        {
+            findings.push(format!("{}: no such heading: {target}", page.path.display()));
+        }
+    }
+    findings
+}
+
+/// The lines outside fenced code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+/// The targets of `[text](target)` and `[name]: target`.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        // Every second part is inline code, where brackets are no links.
+        let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
+        for (start, opening) in line.match_indices("](") {
+            let rest = &line[start + opening.len()..];
             if let Some(end) = rest.find(')') {
-                found.push(&rest[..end]);
+                found.extend(rest[..end].split_whitespace().next().map(str::to_owned));
             }
+        }
+        let definition = line.trim_start().strip_prefix('[').and_then(|line| line.split_once("]: "));
+        if let Some((name, target)) = definition
+            && !name.contains(['[', ']'])
+        {
+            found.extend(target.split_whitespace().next().map(str::to_owned));
         }
     }
     found
+}
+
+/// The anchors that code hosts make from headings: lower case, spaces to dashes, other signs dropped.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    prose(text).filter(|line| line.starts_with('#')).map(|line| {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        heading
+            .chars()
+            .filter_map(|c| match c {
+                ' ' => Some('-'),
+                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+                _ => None,
+            })
+            .collect()
+    })
+}
+
+/// Resolves `.` and `..` by name alone.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+fn key_findings(keys: &str, layout: &str) -> Vec<String> {
+    let patterns = key_patterns(keys);
+    let missing = patterns.iter().filter(|pattern| !layout.contains(*pattern));
+    missing.map(|pattern| format!("docs/redis-layout.md: does not name the key `{pattern}`")).collect()
+}
+
+/// The fixed beginnings of the keys that `keys.rs` spells: `cogworker:queue:` for `"cogworker:queue:{name}"`.
+fn key_patterns(keys: &str) -> Vec<String> {
+    let code = keys.split("#[cfg(test)]").next().unwrap_or_default();
+    let mut patterns: Vec<String> = Vec::new();
+    for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        for literal in line.split('"').skip(1).step_by(2) {
+            let fixed = literal.split('{').next().unwrap_or_default();
+            let is_key = fixed.contains(':')
+                && fixed.len() > 1
+                && literal.chars().all(|c| c.is_ascii_alphanumeric() || ":_{}-".contains(c));
+            if is_key && !patterns.iter().any(|known| known == fixed) {
+                patterns.push(fixed.to_owned());
+            }
+        }
+    }
+    patterns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(path: &str, text: &str) -> TextFile {
+        TextFile { path: path.into(), text: text.into() }
+    }
+
+    fn broken(text: &str) -> Vec<String> {
+        let pages = [page("docs/a.md", text), page("docs/b.md", "# The `first` one, of 2\n")];
+        let known = ["docs/a.md", "docs/b.md", "README.md", "docs"].map(Path::new);
+        link_findings(&pages[0], &pages, |path| known.contains(&path))
+    }
+
+    #[test]
+    fn links_to_files_and_headings_that_are_there_pass() {
+        let text = "# Here\n[b](b.md) [r](../README.md) [h](b.md#the-first-one-of-2) [s](#here) [w](https://x.y/z)\n\
+                    [t](b.md \"title\") [d](.)\n[ref]: ./b.md\n";
+        assert_eq!(broken(text), [""; 0]);
+    }
+
+    #[test]
+    fn links_to_what_is_not_there_are_named() {
+        assert_eq!(broken("[x](c.md)"), ["docs/a.md: no such file: c.md"]);
+        assert_eq!(broken("[x](b.md#nothing)"), ["docs/a.md: no such heading: b.md#nothing"]);
+        assert_eq!(broken("text\n[ref]: ../c.md"), ["docs/a.md: no such file: ../c.md"]);
+    }
+
+    #[test]
+    fn brackets_in_code_are_no_links() {
+        assert_eq!(broken("`a[0](x)` and\n```rust\nb[1](y)\n```\n"), [""; 0]);
+    }
+
+    #[test]
+    fn the_readme_has_to_name_the_commands() {
+        assert_eq!(readme_findings(&[page("README.md", "run `cargo xtask demo`")]).len(), 1);
+        assert_eq!(readme_findings(&[]).len(), 2);
+    }
+
+    #[test]
+    fn each_key_in_code_has_to_be_in_the_layout() {
+        let keys = r#"
+            /// Not a key: "doc:only".
+            fn queue(&self, name: &str) -> Key { self.key(format!("cogworker:queue:{name}")) }
+            const RETRY: &str = "cogworker:retry";
+            #[error("bad key: {0}")]
+            #[cfg(test)] mod tests { const OTHER: &str = "other:key"; }
+        "#;
+        assert_eq!(key_patterns(keys), ["cogworker:queue:", "cogworker:retry"]);
+        let found = key_findings(keys, "| `cogworker:queue:<name>` |");
+        assert_eq!(found, ["docs/redis-layout.md: does not name the key `cogworker:retry`"]);
+    }
 }

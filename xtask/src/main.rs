@@ -1,69 +1,88 @@
 //! The workspace's tasks: `cargo xtask <task>`.
 //!
-//! `demo` and `test` are the two commands a newcomer needs; the others are parts of `test` or
-//! tools for developers. Each task has a file of its own.
+//! One file per task; each prints the commands it runs, so that any of them can be repeated by hand.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
 
 mod bench;
 mod demo;
 mod docs_check;
+mod fmt;
+mod lint;
 mod lua_check;
+mod lua_script;
 mod redis;
-mod shell;
+mod step;
 mod test;
+mod workspace;
 
-use std::process::ExitCode;
-
-use clap::{Parser, Subcommand};
-
-/// Any failure of a task, told as a text.
-type Outcome = Result<(), Box<dyn std::error::Error>>;
+use step::TaskError;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The workspace's tasks.")]
-struct Tasks {
-    #[command(subcommand)]
-    task: Task,
-}
-
-#[derive(Subcommand)]
+#[command(name = "xtask", bin_name = "cargo xtask", about = "The workspace's tasks")]
 enum Task {
     /// Run the example worker on a private Redis and push jobs to it
     Demo(demo::Options),
+    /// Measure pushing, draining and picking up jobs
+    Bench(bench::Options),
     /// Run every check and every test, as CI does
     Test(test::Options),
     /// The same as `test`
     Ci,
-    /// Measure pushing, draining and picking up jobs
-    Bench(bench::Options),
-    /// Start a throw-away Redis and print its URL
-    Redis,
+    /// Start a throw-away Redis server and print its URL; Ctrl-C ends it
+    Redis(redis::Options),
     /// Format the code
-    Fmt,
-    /// Run clippy over everything
+    Fmt(fmt::Options),
+    /// Run clippy on everything, warnings being errors
     Lint,
-    /// Check the Lua scripts' headers, wrappers and tests
+    /// Check that each Redis script has its header, wrapper and test
     LuaCheck,
-    /// Check the docs' links and key tables
+    /// Check the links between the Markdown files, and the list of Redis keys
     DocsCheck,
 }
 
 fn main() -> ExitCode {
-    let outcome = match Tasks::parse().task {
-        Task::Demo(options) => demo::run(&options),
+    let named = |step| move |source| TaskError::Task { step, source };
+    let outcome = match Task::parse() {
+        Task::Demo(options) => demo::run(&options).map_err(named("demo")),
+        Task::Bench(options) => bench::run(&options).map_err(named("bench")),
         Task::Test(options) => test::run(&options),
         Task::Ci => test::run(&test::Options::default()),
-        Task::Bench(options) => bench::run(&options),
-        Task::Redis => redis::run(),
-        Task::Fmt => shell::cargo(&["fmt", "--all"]),
-        Task::Lint => test::lint(),
+        Task::Redis(options) => redis::run(&options),
+        Task::Fmt(options) => fmt::run(&options),
+        Task::Lint => lint::run(),
         Task::LuaCheck => lua_check::run(),
         Task::DocsCheck => docs_check::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("failed to {error}");
+            report(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+fn report(error: &TaskError) {
+    eprintln!("\nxtask: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  caused by: {cause}");
+        source = cause.source();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Task::command().debug_assert();
     }
 }

@@ -1,57 +1,53 @@
-//! Every check and every test.
+//! `cargo xtask test`: every check and every test; the first failure ends it.
 
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::Args;
-use cogworker_testing::redis_binary::{RedisBinary, VARIABLE};
+use cogworker_testing::RedisBinary;
 
-use crate::shell::{cargo, cargo_with};
-use crate::{Outcome, docs_check, lua_check};
+use crate::step::{Step, TaskError};
+use crate::{docs_check, fmt, lint, lua_check};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// Only the tests, without formatting, lints and docs
+    /// Run the tests alone: no formatting, lints, documentation or other checks
     #[arg(long)]
     fast: bool,
 }
 
-pub(crate) fn run(options: &Options) -> Outcome {
-    let begun = Instant::now();
-    let redis = RedisBinary::resolve()?;
-    println!("Redis: {}", redis.server.display());
-    let server = redis.server.display().to_string();
-    let variables = [(VARIABLE, server.as_str())];
+pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
+    let start = Instant::now();
+    // Found, and fetched if need be, once and first: the tests then start it at once, and a machine
+    // without Redis says so here and not in each of them.
+    let redis = RedisBinary::locate()?;
+    println!("Redis server: {}", redis.server().display());
+
     if !options.fast {
-        cargo(&["fmt", "--all", "--check"])?;
+        // What costs no build comes first.
+        fmt::run(&fmt::Options { check: true })?;
         lua_check::run()?;
         docs_check::run()?;
-        lint()?;
+        lint::run()?;
     }
-    // Black-box tests start the example worker, wherever they live.
-    cargo(&["build", "--workspace", "--bins"])?;
-    if has_nextest() {
-        cargo_with(&["nextest", "run", "--workspace"], &variables)?;
-    } else {
-        cargo_with(&["test", "--workspace", "--lib", "--bins", "--tests"], &variables)?;
-    }
-    cargo_with(&["test", "--workspace", "--doc"], &variables)?;
+    tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
     if !options.fast {
-        cargo_with(&["doc", "--workspace", "--no-deps", "--quiet"], &[("RUSTDOCFLAGS", "-D warnings")])?;
+        Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])
+            .env("COGWORKER_REDIS_SERVER", redis.server())
+            .run()?;
+        Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .run()?;
     }
-    println!("\nAll checks and tests passed in {} s.", begun.elapsed().as_secs());
+    println!("\nall passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 
-pub(crate) fn lint() -> Outcome {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
-}
-
-fn has_nextest() -> bool {
-    Command::new("cargo")
-        .args(["nextest", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+/// nextest where it is installed (it runs each test in its own process, and stops one that hangs), else
+/// cargo's own runner. The doctests are a step of their own with either.
+fn tests() -> Step {
+    if Step::cargo("nextest", &["nextest", "--version"]).succeeds() {
+        Step::cargo("tests", &["nextest", "run", "--workspace"])
+    } else {
+        Step::cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"])
+    }
 }

@@ -4,4 +4,5 @@
 -- Result: {call, {job, ...}}, newest first
 -- Repeat: lists again; nothing is changed
 
-return { tonumber(ARGV[1]), redis.call('LRANGE', KEYS[1], -tonumber(ARGV[2]), -1) }
+local call = tonumber(ARGV[1])
+return { call, redis.call('LRANGE', KEYS[1], -tonumber(ARGV[2]), -1) }

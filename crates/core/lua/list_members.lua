@@ -4,4 +4,5 @@
 -- Result: {call, {member, ...}}
 -- Repeat: reads again; nothing is changed
 
-return { tonumber(ARGV[1]), redis.call('SMEMBERS', KEYS[1]) }
+local call = tonumber(ARGV[1])
+return { call, redis.call('SMEMBERS', KEYS[1]) }

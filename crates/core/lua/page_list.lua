@@ -4,10 +4,11 @@
 -- Result: {call, length, {entry, ...}}
 -- Repeat: reads again; nothing is changed
 
+local call = tonumber(ARGV[1])
 local skip, count = tonumber(ARGV[2]), tonumber(ARGV[3])
 local entries = redis.call('LRANGE', KEYS[1], -skip - count, -skip - 1)
 local page = {}
 for index = #entries, 1, -1 do
   page[#page + 1] = entries[index]
 end
-return { tonumber(ARGV[1]), redis.call('LLEN', KEYS[1]), page }
+return { call, redis.call('LLEN', KEYS[1]), page }

@@ -5,11 +5,12 @@
 -- Result: {call, size, {entry, score, ...}}
 -- Repeat: reads again; nothing is changed
 
+local call = tonumber(ARGV[1])
 local first = tonumber(ARGV[2])
 local last = first + tonumber(ARGV[3]) - 1
 local command = ARGV[4] == '1' and 'ZREVRANGE' or 'ZRANGE'
 return {
-  tonumber(ARGV[1]),
+  call,
   redis.call('ZCARD', KEYS[1]),
   redis.call(command, KEYS[1], first, last, 'WITHSCORES'),
 }

@@ -5,6 +5,7 @@
 -- Result: {call}
 -- Repeat: shows the same again
 
+local call = tonumber(ARGV[1])
 local shown = tonumber(ARGV[3])
 for at = 4 + 2 * shown, #ARGV do
   redis.call('HDEL', KEYS[1], ARGV[at])
@@ -13,4 +14,4 @@ for at = 4, 3 + 2 * shown, 2 do
   redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[2])
-return { tonumber(ARGV[1]) }
+return { call }

@@ -4,7 +4,8 @@
 -- Result: {call, processed, failed, scheduled, retrying, dead}; -1 for a key of the wrong type
 -- Repeat: reads again; nothing is changed
 
-local result = { tonumber(ARGV[1]) }
+local call = tonumber(ARGV[1])
+local totals = {}
 for at = 1, #KEYS do
   local value
   if at <= 2 then
@@ -18,6 +19,6 @@ for at = 1, #KEYS do
   if type(value) ~= 'number' then
     value = -1
   end
-  result[#result + 1] = value
+  totals[#totals + 1] = value
 end
-return result
+return { call, unpack(totals) }

@@ -4,8 +4,9 @@
 -- Result: {call}
 -- Repeat: writes the same again
 
+local call = tonumber(ARGV[1])
 for at = 3, #ARGV, 2 do
   redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[2])
-return { tonumber(ARGV[1]) }
+return { call }

@@ -5,7 +5,7 @@
 //!
 //! - What a job is: [`job`], [`options`], [`args`], [`new_job`] (before the push), [`raw_job`]
 //!   (as stored), [`payload_edit`], [`jid`].
-//! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`], [`status`],
+//! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`],
 //!   [`formats`].
 //! - Redis: [`redis_config`], [`redis`], [`keys`], [`scripts`].
 
@@ -24,6 +24,5 @@ pub mod redis;
 pub mod redis_config;
 pub mod retry;
 pub mod scripts;
-pub mod status;
 pub mod time;
 pub mod unparseable;

@@ -9,6 +9,7 @@ mod inspect;
 mod presence;
 mod schedule;
 mod settle;
+mod status;
 
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use inprogress::{list_inprogress, publish_work};
@@ -19,6 +20,7 @@ pub use inspect::{
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
 pub use settle::{RunningLock, SettleBatch, Settled, settle_jobs};
+pub use status::write_status;
 
 /// The most jobs, entries or operations one script call takes: keeps Redis responsive, and Lua's
 /// `unpack` far from its limit.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use cogworker_client::Client;
 use cogworker_core::jid::Jid;
 use cogworker_core::redis::RedisError;
-use cogworker_core::status;
+use cogworker_core::scripts;
 use tokio_util::sync::CancellationToken;
 
 use crate::handler::JobToRun;
@@ -127,6 +127,6 @@ impl<S> Context<S> {
 
     async fn write(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
         let Some(ttl) = self.run.scope.status_ttl else { return Ok(()) };
-        status::write(self.run.scope.client.redis(), &self.run.jid, ttl, fields).await
+        scripts::write_status(self.run.scope.client.redis(), &self.run.jid, ttl, fields).await
     }
 }

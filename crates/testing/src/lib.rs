@@ -1,17 +1,44 @@
-//! Real parts for tests: private Redis servers and worker processes.
+//! Private Redis servers and process harnesses for tests of Cogworker and of programs that use it.
 //!
-//! - [`TestRedis`]: a server of the test's own, gone with the test.
-//! - [`WorkerProcess`]: a worker executable under the test's control.
-//! - [`wait_until`]: the one way to wait for something that cannot be awaited.
-//! - [`redis_binary`]: where the server's executable comes from.
+//! Every part is synchronous and free of a Redis client, so any test can use it, under any runtime.
+//!
+//! - [`TestRedis`] starts a Redis server of the test's own in a few milliseconds and removes it again;
+//!   it can be stopped, killed, restarted and paused to play an outage.
+//! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
+//! - [`Resp`] and [`Value`] speak enough of the Redis protocol to look at what a test left behind.
+//! - [`WorkerProcess`] runs a worker program, reads its log and sends it signals.
+//! - [`wait_until`] is the one way to wait for a condition.
+//!
+//! ```no_run
+//! use cogworker_testing::TestRedis;
+//!
+//! # fn main() -> Result<(), cogworker_testing::TestRedisError> {
+//! let redis = TestRedis::start()?;
+//! redis.cli(&["LPUSH", "cogworker:queue:default", "{}"]);
+//! assert_eq!(redis.cli(&["LLEN", "cogworker:queue:default"]), 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The crate works on Unix only, as the worker itself does.
 
-pub mod redis_binary;
+mod debian_packages;
+mod parent_watch;
+mod redis_binary;
 mod resp;
+mod signal;
 mod test_redis;
+mod test_redis_options;
+mod value;
 mod wait;
+mod worker_log;
 mod worker_process;
 
-pub use resp::{RespClient, RespError, Value};
-pub use test_redis::{TestRedis, TestRedisBuilder, TestRedisError};
+pub use redis_binary::{FetchError, RedisBinary, RedisBinaryError};
+pub use resp::{Resp, RespError};
+pub use signal::SignalError;
+pub use test_redis::{TestRedis, TestRedisError};
+pub use test_redis_options::TestRedisOptions;
+pub use value::Value;
 pub use wait::wait_until;
-pub use worker_process::WorkerProcess;
+pub use worker_process::{WorkerProcess, WorkerProcessError};

@@ -1,84 +1,109 @@
-//! A small Redis client for setting up and looking at a test's server, independent of the one
-//! under test.
+//! A tiny blocking Redis connection (protocol version 2).
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
-/// A reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    /// nil.
-    Nil,
-    /// A number.
-    Int(i64),
-    /// A status such as `OK`.
-    Status(String),
-    /// Bytes.
-    Bytes(Vec<u8>),
-    /// Several.
-    Array(Vec<Value>),
-    /// An error reply.
-    Error(String),
-}
+use crate::Value;
 
-impl Value {
-    /// A number, or 0.
-    pub fn int(&self) -> i64 {
-        match self {
-            Self::Int(number) => *number,
-            Self::Bytes(bytes) => String::from_utf8_lossy(bytes).parse().unwrap_or(0),
-            _ => 0,
-        }
-    }
+/// How deep a reply may nest. Redis itself stays far below; a stray byte stream must not exhaust the stack.
+const MAX_DEPTH: usize = 32;
 
-    /// Text, or nothing.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-            Self::Status(text) | Self::Error(text) => text.clone(),
-            Self::Int(number) => number.to_string(),
-            Self::Nil | Self::Array(_) => String::new(),
-        }
-    }
+/// The longest string Redis can hold, so the longest it can announce.
+const MAX_LENGTH: u64 = 512 * 1024 * 1024;
 
-    /// The texts of an array.
-    pub fn texts(&self) -> Vec<String> {
-        match self {
-            Self::Array(values) => values.iter().map(Self::text).collect(),
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// The connection failed.
+/// Why a command got no reply. An error that Redis *sent* is a [`Value::Error`].
 #[derive(Debug, thiserror::Error)]
-#[error("talk to the test's redis: {0}")]
-pub struct RespError(#[from] io::Error);
-
-/// A connection.
-#[derive(Debug)]
-pub struct RespClient {
-    stream: BufReader<TcpStream>,
+#[non_exhaustive]
+pub enum RespError {
+    /// The server could not be reached.
+    #[error("connect to the test Redis at {address}")]
+    Connect {
+        /// Where it should have listened.
+        address: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The connection broke, or no reply came in time.
+    #[error("exchange a command with the test Redis")]
+    Io(#[from] io::Error),
+    /// The bytes are no Redis reply.
+    #[error("read a Redis reply: {0}")]
+    Malformed(String),
 }
 
-impl RespClient {
-    /// Connects to a port on this machine.
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+/// One connection, for what a test wants to ask or wait for by itself.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use cogworker_testing::{Resp, TestRedis, Value};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let redis = TestRedis::start()?;
+/// let mut connection = Resp::unix(&redis.socket(), Duration::from_secs(5))?;
+/// assert_eq!(connection.command(&["PING"])?, Value::Simple("PONG".into()));
+/// # Ok(())
+/// # }
+/// ```
+pub struct Resp {
+    stream: BufReader<Box<dyn Stream>>,
+}
+
+impl std::fmt::Debug for Resp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Resp").finish_non_exhaustive()
+    }
+}
+
+impl Resp {
+    /// Connects over TCP to a port on 127.0.0.1. Each read and write may take as long as `timeout`.
     ///
     /// # Errors
-    /// When nobody listens there.
-    pub fn connect(port: u16) -> Result<Self, RespError> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        Ok(Self { stream: BufReader::new(stream) })
+    /// [`RespError::Connect`] when nothing listens there.
+    pub fn tcp(port: u16, timeout: Duration) -> Result<Self, RespError> {
+        let open = || {
+            let stream = TcpStream::connect(("127.0.0.1", port))?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            Ok(stream)
+        };
+        let stream =
+            open().map_err(|source| RespError::Connect { address: format!("127.0.0.1:{port}"), source })?;
+        Ok(Self::over(Box::new(stream)))
     }
 
-    /// Sends a command and reads its reply.
+    /// Connects to a unix socket. Each read and write may take as long as `timeout`.
     ///
     /// # Errors
-    /// When the connection fails. An error reply is a [`Value::Error`].
-    pub fn command<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Result<Value, RespError> {
+    /// [`RespError::Connect`] when nothing listens there.
+    pub fn unix(socket: &Path, timeout: Duration) -> Result<Self, RespError> {
+        let open = || {
+            let stream = UnixStream::connect(socket)?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
+            Ok(stream)
+        };
+        let stream =
+            open().map_err(|source| RespError::Connect { address: socket.display().to_string(), source })?;
+        Ok(Self::over(Box::new(stream)))
+    }
+
+    fn over(stream: Box<dyn Stream>) -> Self {
+        Self { stream: BufReader::new(stream) }
+    }
+
+    /// Sends one command and reads its reply. Arguments are bytes: anything that Redis can hold.
+    ///
+    /// # Errors
+    /// [`RespError::Io`] when the server is gone or silent, [`RespError::Malformed`] when it is no Redis.
+    pub fn command(&mut self, args: &[impl AsRef<[u8]>]) -> Result<Value, RespError> {
         let mut request = format!("*{}\r\n", args.len()).into_bytes();
         for arg in args {
             let arg = arg.as_ref();
@@ -90,32 +115,113 @@ impl RespClient {
         self.read()
     }
 
-    fn read(&mut self) -> Result<Value, RespError> {
-        let mut line = String::new();
-        if self.stream.read_line(&mut line)? == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    /// Reads the next reply without sending anything: the messages after a `SUBSCRIBE`.
+    ///
+    /// # Errors
+    /// As [`Resp::command`].
+    pub fn read(&mut self) -> Result<Value, RespError> {
+        read_value(&mut self.stream, 0)
+    }
+}
+
+fn read_value(stream: &mut impl BufRead, depth: usize) -> Result<Value, RespError> {
+    if depth > MAX_DEPTH {
+        return Err(RespError::Malformed(format!("nested deeper than {MAX_DEPTH}")));
+    }
+    let line = read_line(stream)?;
+    let Some((kind, rest)) = line.split_at_checked(1) else {
+        return Err(RespError::Malformed("an empty line".into()));
+    };
+    match kind {
+        "+" => Ok(Value::Simple(rest.to_owned())),
+        "-" => Ok(Value::Error(rest.to_owned())),
+        ":" => Ok(Value::Int(number(rest)?)),
+        "$" => match length(rest)? {
+            Some(length) => read_bulk(stream, length).map(Value::Bulk),
+            None => Ok(Value::Nil),
+        },
+        "*" => match length(rest)? {
+            // Collected one by one: an announced length reserves no memory.
+            Some(count) => {
+                (0..count).map(|_| read_value(stream, depth + 1)).collect::<Result<_, _>>().map(Value::Array)
+            }
+            None => Ok(Value::Nil),
+        },
+        _ => Err(RespError::Malformed(format!("unknown type in {line:?}"))),
+    }
+}
+
+fn read_line(stream: &mut impl BufRead) -> Result<String, RespError> {
+    let mut line = Vec::new();
+    stream.by_ref().take(MAX_LENGTH).read_until(b'\n', &mut line)?;
+    let Some(line) = line.strip_suffix(b"\r\n") else {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    };
+    Ok(String::from_utf8_lossy(line).into_owned())
+}
+
+fn read_bulk(stream: &mut impl BufRead, length: u64) -> Result<Vec<u8>, RespError> {
+    let mut bytes = Vec::new();
+    stream.by_ref().take(length + 2).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 != length + 2 {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+    }
+    if !bytes.ends_with(b"\r\n") {
+        return Err(RespError::Malformed("a string longer than announced".into()));
+    }
+    bytes.truncate(bytes.len() - 2);
+    Ok(bytes)
+}
+
+fn number(text: &str) -> Result<i64, RespError> {
+    text.parse().map_err(|_| RespError::Malformed(format!("{text:?} where a number belongs")))
+}
+
+/// A length; `None` for the -1 that means nil.
+fn length(text: &str) -> Result<Option<u64>, RespError> {
+    match number(text)? {
+        -1 => Ok(None),
+        found => match u64::try_from(found) {
+            Ok(length) if length <= MAX_LENGTH => Ok(Some(length)),
+            _ => Err(RespError::Malformed(format!("a length of {found}"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(mut bytes: &[u8]) -> Result<Value, RespError> {
+        read_value(&mut bytes, 0)
+    }
+
+    #[test]
+    fn every_kind_of_reply_is_read() {
+        assert_eq!(parse(b"+OK\r\n").unwrap(), Value::Simple("OK".into()));
+        assert_eq!(parse(b"-ERR no\r\n").unwrap(), Value::Error("ERR no".into()));
+        assert_eq!(parse(b":-7\r\n").unwrap(), Value::Int(-7));
+        assert_eq!(parse(b"$4\r\na\r\nb\r\n").unwrap(), Value::Bulk(b"a\r\nb".to_vec()));
+        assert_eq!(parse(b"$-1\r\n").unwrap(), Value::Nil);
+        assert_eq!(parse(b"*-1\r\n").unwrap(), Value::Nil);
+        assert_eq!(
+            parse(b"*2\r\n:1\r\n*1\r\n$0\r\n\r\n").unwrap(),
+            Value::Array(vec![Value::Int(1), Value::Array(vec![Value::Bulk(vec![])])])
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_reply_are_refused() {
+        for bytes in [&b"\r\n"[..], b"?1\r\n", b":x\r\n", b"$-2\r\n", b"$9999999999\r\n", b"$1\r\nabc\r\n"] {
+            assert!(matches!(parse(bytes), Err(RespError::Malformed(_))), "{bytes:?}");
         }
-        let line = line.trim_end();
-        let rest = line.get(1..).unwrap_or("");
-        let number = || rest.parse::<i64>().map_err(|_| io::Error::other(format!("odd reply {line:?}")));
-        Ok(match line.as_bytes().first() {
-            Some(b'+') => Value::Status(rest.to_owned()),
-            Some(b'-') => Value::Error(rest.to_owned()),
-            Some(b':') => Value::Int(number()?),
-            Some(b'$') => match usize::try_from(number()?) {
-                Err(_) => Value::Nil,
-                Ok(length) => {
-                    let mut bytes = vec![0; length + 2];
-                    io::Read::read_exact(&mut self.stream, &mut bytes)?;
-                    bytes.truncate(length);
-                    Value::Bytes(bytes)
-                }
-            },
-            Some(b'*') => match usize::try_from(number()?) {
-                Err(_) => Value::Nil,
-                Ok(length) => Value::Array((0..length).map(|_| self.read()).collect::<Result<_, _>>()?),
-            },
-            _ => return Err(io::Error::other(format!("odd reply {line:?}")).into()),
-        })
+        assert!(matches!(parse(&b"*1\r\n".repeat(50)), Err(RespError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_reply_cut_short_is_an_io_error() {
+        for bytes in [&b""[..], b"+OK", b"$5\r\nab", b"*2\r\n:1\r\n"] {
+            assert!(matches!(parse(bytes), Err(RespError::Io(_))), "{bytes:?}");
+        }
     }
 }

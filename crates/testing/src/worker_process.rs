@@ -1,115 +1,241 @@
-//! A worker executable under a test's control.
+//! A worker program run as a process of its own, to be watched and signalled from outside.
 
-use std::io::{BufRead, BufReader, Read};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::wait::wait_until;
+use crate::parent_watch::ParentWatch;
+use crate::worker_log::{Found, WorkerLog};
+use crate::{SignalError, signal, wait_until};
 
-/// A running worker; killed when dropped.
+/// Why a worker process did not do what was waited for. The messages show its log, since that is where the
+/// reason stands.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkerProcessError {
+    /// The program could not be started.
+    #[error("start {program}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        #[source]
+        source: io::Error,
+    },
+    /// The line did not come in time.
+    #[error("see {text:?} in the worker's log within {deadline:?}; the log:\n{log}")]
+    LogLate {
+        /// What was looked for.
+        text: String,
+        /// How long.
+        deadline: Duration,
+        /// All that was logged.
+        log: String,
+    },
+    /// The worker closed its output before it wrote the line.
+    #[error("see {text:?} in the worker's log: its output ended; the log:\n{log}")]
+    LogEnded {
+        /// What was looked for.
+        text: String,
+        /// All that was logged.
+        log: String,
+    },
+    /// The worker was still running at the deadline.
+    #[error("see the worker end within {deadline:?}; the log:\n{log}")]
+    StillRunning {
+        /// How long was waited.
+        deadline: Duration,
+        /// All that was logged.
+        log: String,
+    },
+    /// The system would not say how the worker ended.
+    #[error("wait for the worker's end")]
+    Wait(#[from] io::Error),
+}
+
+/// A running worker program, in a process group of its own.
+///
+/// Dropping it kills the whole group, so also what the worker started and left in it; so does the end of the
+/// test process, however it ends.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use std::time::Duration;
+/// use cogworker_testing::{TestRedis, WorkerProcess};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let redis = TestRedis::start()?;
+/// let mut worker = WorkerProcess::spawn(Path::new("target/debug/example-worker"), &redis.url(), ["-c", "2"])?;
+/// worker.wait_for_log("ready", Duration::from_secs(10))?;
+/// worker.signal("TERM")?;
+/// assert!(worker.wait(Duration::from_secs(30))?.success());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct WorkerProcess {
     child: Child,
-    lines: Arc<Mutex<Vec<String>>>,
+    log: WorkerLog,
+    status: Option<ExitStatus>,
+    // Called off as soon as the process is reaped, because its id may then be given to another.
+    watch: Option<ParentWatch>,
+    /// Where in the log [`wait_for_next_log`](Self::wait_for_next_log) goes on.
+    position: usize,
 }
 
 impl WorkerProcess {
-    /// Starts `program` with `REDIS_URL` set to `redis_url`. Its output is kept.
+    /// Starts `program` with `args` and `REDIS_URL` set to `redis_url`.
     ///
     /// # Errors
-    /// When the program cannot be started.
-    pub fn spawn(program: &Path, redis_url: &str, args: &[&str]) -> std::io::Result<Self> {
-        Self::spawn_with(program, redis_url, args, &[])
-    }
-
-    /// Like [`spawn`](Self::spawn), with further environment variables.
-    ///
-    /// # Errors
-    /// When the program cannot be started.
-    pub fn spawn_with(
+    /// [`WorkerProcessError::Spawn`].
+    pub fn spawn<S: AsRef<OsStr>>(
         program: &Path,
         redis_url: &str,
-        args: &[&str],
-        variables: &[(&str, &str)],
-    ) -> std::io::Result<Self> {
-        let mut child = Command::new(program)
-            .args(args)
-            .env("REDIS_URL", redis_url)
-            .envs(variables.iter().copied())
+        args: impl IntoIterator<Item = S>,
+    ) -> Result<Self, WorkerProcessError> {
+        let mut command = Command::new(program);
+        command.args(args).env("REDIS_URL", redis_url);
+        Self::spawn_command(command)
+    }
+
+    /// Starts a command that the test has prepared itself (environment, folder). Its input is empty, and both
+    /// its outputs are captured.
+    ///
+    /// # Errors
+    /// [`WorkerProcessError::Spawn`].
+    pub fn spawn_command(mut command: Command) -> Result<Self, WorkerProcessError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        Self::launch(&mut command).map_err(|source| WorkerProcessError::Spawn { program, source })
+    }
+
+    fn launch(command: &mut Command) -> io::Result<Self> {
+        let watch = ParentWatch::start(None)?;
+        let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()?;
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        if let Some(output) = child.stdout.take() {
-            collect(output, lines.clone());
+        // From here on an early return drops, and so kills, what was started.
+        let mut worker =
+            Self { child, log: WorkerLog::default(), status: None, watch: Some(watch), position: 0 };
+        if let Some(watch) = &mut worker.watch {
+            watch.watch(worker.child.id())?;
         }
-        if let Some(errors) = child.stderr.take() {
-            collect(errors, lines.clone());
+        if let Some(stdout) = worker.child.stdout.take() {
+            worker.log.collect(stdout)?;
         }
-        Ok(Self { child, lines })
+        if let Some(stderr) = worker.child.stderr.take() {
+            worker.log.collect(stderr)?;
+        }
+        Ok(worker)
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Everything it has written so far.
+    /// Every line written so far, on either output, in order of arrival.
     pub fn log(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log.lines()
     }
 
-    /// Waits until it has written a line that contains `text`.
-    #[must_use = "a test should fail when the line did not come"]
-    pub fn wait_for_log(&self, text: &str, limit: Duration) -> bool {
-        wait_until(limit, || self.log().iter().any(|line| line.contains(text)))
-    }
-
-    /// Sends a signal, such as `TERM`.
+    /// Waits until a line, old or new, contains `text`, and returns it.
     ///
     /// # Errors
-    /// When it cannot be sent.
-    pub fn signal(&self, name: &str) -> std::io::Result<()> {
-        let status = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status()?;
-        if status.success() { Ok(()) } else { Err(std::io::Error::other("kill was refused")) }
+    /// When the deadline passes, or at once when the worker's output ends before the line.
+    pub fn wait_for_log(&self, text: &str, deadline: Duration) -> Result<String, WorkerProcessError> {
+        self.look_for(text, 0, deadline).map(|(line, _)| line)
     }
 
-    /// Kills it with SIGKILL and waits until it is gone.
+    /// Like [`wait_for_log`](Self::wait_for_log), but only in the lines after the one that the last call
+    /// of this method returned: for lines that come again and again.
     ///
     /// # Errors
-    /// When it cannot be waited for.
-    pub fn kill(&mut self) -> std::io::Result<ExitStatus> {
-        self.child.kill()?;
-        self.child.wait()
+    /// As [`wait_for_log`](Self::wait_for_log).
+    pub fn wait_for_next_log(
+        &mut self,
+        text: &str,
+        deadline: Duration,
+    ) -> Result<String, WorkerProcessError> {
+        let (line, position) = self.look_for(text, self.position, deadline)?;
+        self.position = position;
+        Ok(line)
     }
 
-    /// Waits until it exits by itself; `None` when it does not within `limit`.
+    fn look_for(
+        &self,
+        text: &str,
+        from: usize,
+        deadline: Duration,
+    ) -> Result<(String, usize), WorkerProcessError> {
+        let (found, position) = self.log.wait_for(text, from, deadline);
+        let text = text.to_owned();
+        match found {
+            Found::Line(line) => Ok((line, position)),
+            Found::Closed => Err(WorkerProcessError::LogEnded { text, log: self.whole_log() }),
+            Found::Late => Err(WorkerProcessError::LogLate { text, deadline, log: self.whole_log() }),
+        }
+    }
+
+    /// Sends a signal by name, `"TERM"` or `"SIGTERM"`, to the worker alone (not to its group).
     ///
     /// # Errors
-    /// When it cannot be waited for.
-    pub fn wait(&mut self, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-        let mut ended = Ok(None);
-        let _ = wait_until(limit, || {
-            ended = self.child.try_wait();
-            !matches!(ended, Ok(None))
+    /// [`SignalError::Ended`] when the worker was seen to have ended, [`SignalError::Unknown`] for a strange name.
+    pub fn signal(&self, name: &str) -> Result<(), SignalError> {
+        if self.status.is_some() {
+            return Err(SignalError::Ended(name.to_owned()));
+        }
+        signal::send(self.child.id(), name)
+    }
+
+    /// Ends the worker as a crash would (SIGKILL), and waits for it. What it started lives on until this value is
+    /// dropped. A worker that has ended already stays so.
+    pub fn kill(&mut self) {
+        if self.status.is_none() {
+            let _ = self.child.kill();
+            self.watch = None;
+            self.status = self.child.wait().ok();
+        }
+    }
+
+    /// Waits for the worker to end by itself.
+    ///
+    /// # Errors
+    /// [`WorkerProcessError::StillRunning`] at the deadline.
+    pub fn wait(&mut self, deadline: Duration) -> Result<ExitStatus, WorkerProcessError> {
+        let mut outcome = Ok(self.status);
+        let ended = wait_until(deadline, || {
+            if matches!(outcome, Ok(None)) {
+                outcome = self.child.try_wait();
+            }
+            !matches!(outcome, Ok(None))
         });
-        ended
+        if ended {
+            self.watch = None;
+            self.status = outcome?;
+        }
+        self.status.ok_or_else(|| WorkerProcessError::StillRunning { deadline, log: self.whole_log() })
+    }
+
+    /// Whether the worker has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        self.wait(Duration::ZERO).is_err()
+    }
+
+    fn whole_log(&self) -> String {
+        self.log.lines().join("\n")
     }
 }
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        let _ = self.kill();
+        // Also after the worker's own end: what it left behind still forms the group.
+        signal::kill_group(self.child.id());
+        self.kill();
     }
-}
-
-fn collect(output: impl Read + Send + 'static, lines: Arc<Mutex<Vec<String>>>) {
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        }
-    });
 }

@@ -6,13 +6,13 @@ use cogworker_client::Client;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::{App, Config, Context, Server};
-use cogworker_testing::{RespClient, TestRedis, WorkerProcess};
+use cogworker_testing::{TestRedis, WorkerProcess};
 use example_jobs::NoopJob;
 use tokio::sync::mpsc;
 
 use super::report::Report;
-use crate::Outcome;
-use crate::shell::executable;
+use crate::demo::Outcome;
+use crate::workspace::executable;
 
 /// Pushes in one measurement with one producer.
 const PUSHES: usize = 20_000;
@@ -114,11 +114,15 @@ async fn drain(redis: &TestRedis, jobs: usize, concurrency: usize, report: &mut 
     let program = executable("release", "example-worker");
     let concurrency_flag = concurrency.to_string();
     let worker = WorkerProcess::spawn(&program, &redis.url(), &["-c", &concurrency_flag])?;
-    let mut counter = RespClient::connect(redis.port())?;
+    let mut counter = redis.connect()?;
     let mut begun = None;
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
-        let done = counter.command(&["GET", "cogworker:stats:processed"])?.int();
+        let done = counter
+            .command(&["GET", "cogworker:stats:processed"])?
+            .as_str()
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(0i64);
         if done > 0 && begun.is_none() {
             begun = Some((Instant::now(), done));
         }
@@ -134,7 +138,7 @@ async fn drain(redis: &TestRedis, jobs: usize, concurrency: usize, report: &mut 
         let rate = (jobs as i64 - first) as f64 / begun.elapsed().as_secs_f64();
         report.add(&format!("drain_c{concurrency}"), "jobs/s", rate);
     }
-    let commands = commands_of_worker(&redis.command(&["INFO", "commandstats"])?.text());
+    let commands = commands_of_worker(redis.command(&["INFO", "commandstats"])?.as_str().unwrap_or(""));
     report.add(&format!("cmds_per_job_c{concurrency}"), "calls", commands / jobs as f64);
     let status = std::fs::read_to_string(format!("/proc/{}/status", worker.pid())).unwrap_or_default();
     if let Some(kb) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {

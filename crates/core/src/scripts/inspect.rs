@@ -85,8 +85,8 @@ pub async fn list_queues(redis: &Redis, names: &[String]) -> Result<Vec<QueueSta
     }
     let mut replies = redis.call(&LIST_QUEUES, call).await?;
     let mut states = Vec::with_capacity(names.len());
-    for _ in names {
-        let mut state = replies.take()?.array()?.into_iter();
+    for state in replies.take()?.array()? {
+        let mut state = state.array()?.into_iter();
         let mut next = || state.next().ok_or_else(short);
         let (paused, length, job) = (next()?.int()? == 1, next()?.int()?, next()?.bytes()?);
         states.push(QueueState {
@@ -110,9 +110,9 @@ pub async fn list_hashes(redis: &Redis, keys: Vec<String>) -> Result<Vec<Vec<(St
     }
     let mut replies = redis.call(&LIST_HASHES, call).await?;
     let mut hashes = Vec::with_capacity(count);
-    for _ in 0..count {
+    for hash in replies.take()?.array()? {
         let mut fields = Vec::new();
-        let mut flat = replies.take()?.array()?.into_iter();
+        let mut flat = hash.array()?.into_iter();
         while let (Some(field), Some(value)) = (flat.next(), flat.next()) {
             fields.push((field.text()?, value.bytes()?));
         }

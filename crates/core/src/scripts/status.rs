@@ -6,14 +6,14 @@ use crate::jid::Jid;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
-static WRITE_STATUS: Script = Script::new("write_status", include_str!("../lua/write_status.lua"));
+static WRITE_STATUS: Script = Script::new("write_status", include_str!("../../lua/write_status.lua"));
 
 /// Writes fields of a job's status and renews its `ttl` (STAT-01, STAT-05). `update_time` is
 /// written with them.
 ///
 /// # Errors
 /// When Redis does not take them.
-pub async fn write(
+pub async fn write_status(
     redis: &Redis,
     jid: &Jid,
     ttl: Duration,

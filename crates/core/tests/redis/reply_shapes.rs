@@ -1,0 +1,72 @@
+//! Names that look like pub/sub messages must not confuse the connection: a flat reply that
+//! begins with such a name is taken for a message, and every later reply goes to a wrong caller.
+
+use crate::support::{ME, Outcome, start};
+use bytes::Bytes;
+use cogworker_core::scripts::{self, Moves, SettleBatch, Step};
+use cogworker_core::time::EpochSeconds;
+
+const NAMES: [&str; 9] = [
+    "message",
+    "smessage",
+    "pmessage",
+    "subscribe",
+    "psubscribe",
+    "unsubscribe",
+    "punsubscribe",
+    "sunsubscribe",
+    "pubsub",
+];
+
+#[tokio::test]
+async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
+    let (server, redis) = start().await?;
+    let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
+    for name in NAMES {
+        // The queue, its jobs, the sets' entries and the hashes' fields all bear the name.
+        server.cli(&["LPUSH", &format!("cogworker:queue:{name}"), name, name, name]);
+        server.cli(&["SADD", "cogworker:queues", name]);
+        server.cli(&["ZADD", "cogworker:schedule", "1", name]);
+        server.cli(&["ZADD", "cogworker:dead", "1", name]);
+        server.cli(&["HSET", "cogworker:workers:x", name, name, "default", "mailers"]);
+    }
+    for _ in 0..3 {
+        for name in NAMES {
+            let one = [name.to_owned()];
+            let page = scripts::page_list(&redis, redis.keys().queue(name), 0, 3).await?;
+            assert_eq!((page.total, page.entries), (3, vec![Bytes::from_static(name.as_bytes()); 3]));
+            let states = scripts::list_queues(&redis, &one).await?;
+            assert_eq!(states[0].next.as_deref(), Some(name.as_bytes()));
+        }
+        let mut members = scripts::list_members(&redis, redis.keys().queues()).await?;
+        members.sort();
+        let mut expected = names.clone();
+        expected.sort();
+        assert_eq!(members, expected);
+        let page = scripts::page_set(&redis, redis.keys().dead(), 0, 4, false).await?;
+        assert_eq!((page.total, page.entries.len()), (9, 4));
+        let hashes = scripts::list_hashes(&redis, vec![redis.keys().workers("x")]).await?;
+        assert_eq!(hashes[0].len(), 10);
+        let due = scripts::due_jobs(&redis, redis.keys().schedule(), EpochSeconds::new(2.0), 4).await?;
+        assert_eq!(due.entries.len(), 4);
+    }
+
+    let fetched = scripts::fetch_jobs(&redis, ME, &names, 500).await?;
+    assert_eq!(fetched.count(), 27);
+    assert_eq!(scripts::list_inprogress(&redis, ME, 100).await?.len(), 27);
+    let mut batch = SettleBatch::new((0, 0));
+    for name in NAMES {
+        batch.acknowledge(Bytes::from_static(name.as_bytes()), None);
+        batch.give_back(Bytes::from_static(name.as_bytes()), redis.keys().queue(name), None);
+    }
+    let settled = scripts::settle_jobs(&redis, ME, EpochSeconds::now(), batch).await?;
+    assert!(settled.acknowledged.iter().chain(&settled.operations).all(|step| *step == Step::Applied));
+    let mut moves = Moves::new(redis.keys().schedule(), None);
+    for name in NAMES {
+        moves.to_queue(Bytes::from_static(name.as_bytes()), name.into(), name);
+    }
+    assert_eq!(scripts::move_entries(&redis, moves).await?.steps, [Step::Applied; 9]);
+    assert_eq!(server.cli(&["LLEN", "cogworker:queue:message"]), 2);
+    assert_eq!(server.cli(&["LLEN", &format!("cogworker:inprogress:{ME}")]), 9);
+    Ok(())
+}

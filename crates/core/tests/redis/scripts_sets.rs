@@ -1,0 +1,162 @@
+//! Schedules, presence, work and totals, script by script.
+
+use crate::support::{ME, Outcome, list, start};
+use bytes::Bytes;
+use cogworker_core::jid::Jid;
+use cogworker_core::scripts::{self, Beat, Moves, Step};
+use cogworker_core::time::EpochSeconds;
+
+fn raw(text: &'static str) -> Bytes {
+    Bytes::from_static(text.as_bytes())
+}
+
+#[tokio::test]
+async fn schedule_jobs_files_by_due_time_and_wakes_for_the_first() -> Outcome {
+    let (server, redis) = start().await?;
+    let mut channel = server.connect()?;
+    channel.command(&["SUBSCRIBE", "cogworker:wake"])?;
+    let at = EpochSeconds::new;
+    assert_eq!(scripts::schedule_jobs(&redis, vec![(at(50.5), b"a".to_vec())]).await?, 1);
+    assert_eq!(channel.read()?.strings(), ["message", "cogworker:wake", "50.500000"]);
+    // Later than the first: nobody need know.
+    assert_eq!(scripts::schedule_jobs(&redis, vec![(at(60.0), b"b".to_vec())]).await?, 1);
+    assert_eq!(scripts::schedule_jobs(&redis, vec![(at(40.0), b"c".to_vec())]).await?, 1);
+    assert_eq!(channel.read()?.strings()[2], "40.000000");
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:schedule", "a"]), "50.5");
+    Ok(())
+}
+
+#[tokio::test]
+async fn due_jobs_tells_what_is_due_and_when_the_next_is() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["ZADD", "cogworker:retry", "1", "a", "2", "b", "9.5", "c"]);
+    let due = scripts::due_jobs(&redis, redis.keys().retry(), EpochSeconds::new(2.0), 10).await?;
+    assert_eq!(due.entries, [raw("a"), raw("b")]);
+    assert_eq!(due.next, Some(EpochSeconds::new(9.5)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn move_entries_moves_each_entry_once_claim_01() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["ZADD", "cogworker:retry", "1", "entry"]);
+    for expected in [Step::Applied, Step::Gone] {
+        let mut moves = Moves::new(redis.keys().retry(), None);
+        moves.to_queue(raw("entry"), b"payload".to_vec(), "q");
+        assert_eq!(scripts::move_entries(&redis, moves).await?.steps, [expected]);
+    }
+    assert_eq!(list(&server, "cogworker:queue:q"), ["payload"]);
+    assert_eq!(server.cli(&["SMEMBERS", "cogworker:queues"]).strings(), ["q"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_queue_of_the_wrong_type_postpones_its_entry_and_no_other_sched_08() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["SET", "cogworker:queue:bad", "x"]);
+    server.cli(&["ZADD", "cogworker:schedule", "1", "stuck", "2", "free"]);
+    let mut moves = Moves::new(redis.keys().schedule(), Some(EpochSeconds::new(62.0)));
+    moves.to_queue(raw("stuck"), b"stuck".to_vec(), "bad");
+    moves.to_queue(raw("free"), b"free".to_vec(), "good");
+    let moved = scripts::move_entries(&redis, moves).await?;
+    assert_eq!(moved.steps, [Step::Failed, Step::Applied]);
+    assert!(moved.error.is_some());
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:schedule", "stuck"]), "62");
+    assert_eq!(server.cli(&["ZCARD", "cogworker:schedule"]), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_buried_entry_is_counted_as_a_failure_sched_05() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["ZADD", "cogworker:retry", "1", "broken"]);
+    let mut moves = Moves::new(redis.keys().retry(), None);
+    moves.to_dead(raw("broken"), b"wrapped".to_vec(), EpochSeconds::new(7.5));
+    scripts::move_entries(&redis, moves).await?;
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:dead", "wrapped"]), "7.5");
+    assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+    assert_eq!(server.cli(&["EXISTS", "cogworker:retry"]), 0);
+    Ok(())
+}
+
+fn a_beat(queues: &[String]) -> Beat<'_> {
+    Beat { identity: ME, info: "{}".into(), busy: 2, quiet: false, ttl: 60, reliable: true, queues }
+}
+
+#[tokio::test]
+async fn beat_registers_the_process_and_its_queues_beat_01_to_05() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["SADD", "cogworker:paused_queues", "low"]);
+    server.cli(&["ZADD", "cogworker:live_queues", "1", "long-gone"]);
+    let queues = ["default".to_owned(), "low".to_owned()];
+    let reply = scripts::beat(&redis, &a_beat(&queues)).await?;
+    assert!(reply.errors.is_empty());
+    assert_eq!((reply.paused, reply.processes), (vec!["low".to_owned()], 1));
+    let key = format!("cogworker:process:{ME}");
+    assert_eq!(server.cli(&["HMGET", &key, "info", "busy", "quiet"]).strings(), ["{}", "2", "false"]);
+    assert!(server.cli(&["TTL", &key]).as_int().unwrap_or(0) > 55);
+    assert_eq!(server.cli(&["SMEMBERS", "cogworker:inprogress_identities"]).strings(), [ME]);
+    assert!(!server.cli(&["HGET", "cogworker:last_beat", ME]).is_nil());
+    assert_eq!(server.cli(&["ZRANGE", "cogworker:live_queues", "0", "-1"]).strings(), ["default", "low"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_registry_of_the_wrong_type_does_not_fail_the_beat_beat_09() -> Outcome {
+    let (server, redis) = start().await?;
+    for registry in ["inprogress_identities", "last_beat", "processes"] {
+        server.cli(&["SET", &format!("cogworker:{registry}"), "x"]);
+    }
+    let queues = ["default".to_owned()];
+    let reply = scripts::beat(&redis, &a_beat(&queues)).await?;
+    let named: Vec<&str> = reply.errors.iter().map(|(registry, _)| registry.as_str()).collect();
+    assert_eq!(named, ["process registry", "in-progress registry", "last beats"]);
+    assert_eq!(server.cli(&["EXISTS", &format!("cogworker:process:{ME}")]), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn remove_presence_keeps_the_registration_while_jobs_are_held_beat_13() -> Outcome {
+    let (server, redis) = start().await?;
+    let queues = ["default".to_owned()];
+    scripts::beat(&redis, &a_beat(&queues)).await?;
+    let held = format!("cogworker:inprogress:{ME}");
+    server.cli(&["LPUSH", &held, "job"]);
+    assert_eq!(scripts::remove_presence(&redis, ME).await?, 1);
+    assert_eq!(server.cli(&["SISMEMBER", "cogworker:inprogress_identities", ME]), 1);
+    assert_eq!(server.cli(&["EXISTS", &format!("cogworker:process:{ME}"), "cogworker:processes"]), 0);
+    server.cli(&["DEL", &held]);
+    assert_eq!(scripts::remove_presence(&redis, ME).await?, 0);
+    assert_eq!(server.cli(&["EXISTS", "cogworker:inprogress_identities", "cogworker:last_beat"]), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn publish_work_shows_and_clears_slots_and_write_status_renews_its_expiry() -> Outcome {
+    let (server, redis) = start().await?;
+    let shown = vec![("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())];
+    scripts::publish_work(&redis, ME, 60, shown, &[]).await?;
+    scripts::publish_work(&redis, ME, 60, vec![("c".into(), b"3".to_vec())], &["a".into()]).await?;
+    let key = format!("cogworker:workers:{ME}");
+    assert_eq!(server.cli(&["HMGET", &key, "a", "b", "c"]).items().len(), 3);
+    assert!(server.cli(&["HGET", &key, "a"]).is_nil());
+    assert_eq!(server.cli(&["HGET", &key, "c"]), "3");
+
+    let ttl = std::time::Duration::from_secs(1800);
+    scripts::write_status(&redis, &Jid::from("j"), ttl, &[("pct", "42"), ("message", "halfway")]).await?;
+    assert_eq!(server.cli(&["HMGET", "status:j", "pct", "message"]).strings(), ["42", "halfway"]);
+    assert!(server.cli(&["TTL", "status:j"]).as_int().unwrap_or(0) > 1790);
+    Ok(())
+}
+
+#[tokio::test]
+async fn read_totals_tells_a_key_of_the_wrong_type_from_zero() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["SET", "cogworker:stats:processed", "12"]);
+    server.cli(&["SET", "cogworker:retry", "x"]);
+    server.cli(&["ZADD", "cogworker:dead", "1", "a"]);
+    let totals = scripts::read_totals(&redis).await?;
+    assert_eq!((totals.processed, totals.failed, totals.dead), (Some(12), Some(0), Some(1)));
+    assert_eq!((totals.scheduled, totals.retrying), (Some(0), None));
+    Ok(())
+}

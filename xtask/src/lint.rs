@@ -1,0 +1,7 @@
+//! `cargo xtask lint`: clippy on every target, warnings being errors.
+
+use crate::step::{Step, TaskError};
+
+pub(crate) fn run() -> Result<(), TaskError> {
+    Step::cargo("lint", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+}

@@ -1,0 +1,100 @@
+//! The workspace's files.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::step::TaskError;
+
+/// The workspace's root folder.
+pub(crate) fn root() -> PathBuf {
+    // Cargo names the package's folder at run time too, which stays right when the checkout is moved.
+    let package =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    package.parent().map(Path::to_owned).unwrap_or(package)
+}
+
+/// Where cargo puts an executable of a profile's folder (`debug` or `release`).
+pub(crate) fn executable(profile: &str, name: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.join(profile).join(name)
+}
+
+/// A text file below the root.
+pub(crate) struct TextFile {
+    /// Relative to the root.
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+/// The files below `root/folder` with this extension, sorted by path. A missing folder has none.
+/// Hidden folders, build output and vendored packages are left out.
+pub(crate) fn files(root: &Path, folder: &str, extension: &str) -> Result<Vec<TextFile>, TaskError> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.join(folder)];
+    while let Some(folder) = folders.pop() {
+        if !folder.is_dir() {
+            continue;
+        }
+        let read_error = |source| TaskError::Read { path: folder.clone(), source };
+        for entry in fs::read_dir(&folder).map_err(read_error)? {
+            let entry = entry.map_err(read_error)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            // Not followed when it is a link: a loop would never end.
+            let kind = entry.file_type().map_err(read_error)?;
+            if kind.is_dir() {
+                if !name.starts_with('.') && name != "target" && name != "node_modules" {
+                    folders.push(path);
+                }
+            } else if kind.is_file() && path.extension().is_some_and(|found| found == extension) {
+                found.push(read(root, &path)?);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// One file, or `None` where there is none.
+pub(crate) fn file(root: &Path, path: &str) -> Result<Option<TextFile>, TaskError> {
+    let path = root.join(path);
+    if path.is_file() { read(root, &path).map(Some) } else { Ok(None) }
+}
+
+fn read(root: &Path, path: &Path) -> Result<TextFile, TaskError> {
+    let text =
+        fs::read_to_string(path).map_err(|source| TaskError::Read { path: path.to_owned(), source })?;
+    Ok(TextFile { path: path.strip_prefix(root).unwrap_or(path).to_owned(), text })
+}
+
+/// Whether `text` contains `word` with no letter, digit or underscore beside it.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(start, _)| {
+        !text[..start].ends_with(part_of_name) && !text[start + word.len()..].starts_with(part_of_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_not_found_inside_a_longer_name() {
+        assert!(has_word("run(claim_due, 1)", "claim_due"));
+        assert!(!has_word("claim_due_jobs claim_dues reclaim_due", "claim_due"));
+    }
+
+    #[test]
+    fn build_output_and_hidden_folders_are_not_searched() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["docs/adr", "target/doc", ".git"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+            fs::write(root.path().join(folder).join("a.md"), "x").unwrap();
+        }
+        let found: Vec<_> = files(root.path(), "", "md").unwrap().into_iter().map(|file| file.path).collect();
+        assert_eq!(found, [Path::new("docs/adr/a.md")]);
+        assert!(files(root.path(), "no/such", "md").unwrap().is_empty());
+    }
+}
