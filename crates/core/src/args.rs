@@ -2,7 +2,8 @@
 //!
 //! Only the outermost type is special. A tuple struct, tuple, newtype or sequence is positional
 //! (`struct Greeting(String)` is `["world"]`); a struct with named fields, or a map, is one
-//! object (`[{"name":"world"}]`); unit is `[]`; anything else is one argument.
+//! object (`[{"name":"world"}]`); unit is `[]`; anything else is one argument. A type that takes
+//! what is there (an untagged enum, a JSON value) takes a lone argument that is no array as itself.
 //!
 //! ```
 //! use cogworker_core::args;

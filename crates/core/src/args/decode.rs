@@ -173,8 +173,15 @@ impl<'de> de::Deserializer<'de> for Outermost<'de> {
         self.positional(visitor)
     }
 
+    /// For types that look at what is there: enums that are untagged or tagged inside, and plain
+    /// JSON values. A lone argument is the value itself, unless it is an array.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
-        self.positional(visitor)
+        match *self.elements()? {
+            [only] if !only.get().starts_with('[') => {
+                self.one(|argument| de::Deserializer::deserialize_any(argument, visitor))
+            }
+            _ => self.positional(visitor),
+        }
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
