@@ -5,7 +5,7 @@ use crate::raw_job::{NotAJob, RawJob, fields_of, json_text};
 use crate::time::EpochSeconds;
 
 /// Sets top-level fields (key, JSON) of a stored job. An existing key keeps its place; a new one
-/// comes last. Every other byte stays as it is: numbers, spacing and key order inside the args
+/// comes last; of a key given twice the last counts. Every other byte stays as it is: numbers, spacing and key order inside the args
 /// survive any number of edits.
 ///
 /// # Errors
@@ -15,7 +15,10 @@ pub fn set_fields(raw: &[u8], fields: &[(&str, &str)]) -> Result<Vec<u8>, NotAJo
     let present = fields_of(raw)?;
     let mut replaced: Vec<(usize, usize, &str)> = Vec::new();
     let mut added = String::new();
-    for (key, json) in fields {
+    for (index, (key, json)) in fields.iter().enumerate() {
+        if fields[index + 1..].iter().any(|(later, _)| later == key) {
+            continue;
+        }
         match present.iter().rev().find(|(name, _)| name == key) {
             Some((_, value)) => {
                 // The value is a part of `text`, so its address tells where it stands.
@@ -26,9 +29,8 @@ pub fn set_fields(raw: &[u8], fields: &[(&str, &str)]) -> Result<Vec<u8>, NotAJo
                 if !present.is_empty() || !added.is_empty() {
                     added.push(',');
                 }
-                added.push('"');
-                added.push_str(key);
-                added.push_str("\":");
+                added.push_str(&json_string(key));
+                added.push(':');
                 added.push_str(json);
             }
         }
