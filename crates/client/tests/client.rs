@@ -1,0 +1,247 @@
+//! The client on a real Redis: pushing, looking, repairing.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use cogworker_client::{Client, Requeued};
+use cogworker_core::job::Job;
+use cogworker_core::new_job::NewJob;
+use cogworker_core::options::JobOptions;
+use cogworker_core::raw_job::RawJob;
+use cogworker_core::redis_config::RedisConfig;
+use cogworker_core::time::EpochSeconds;
+use cogworker_testing::TestRedis;
+use serde::{Deserialize, Serialize};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+#[derive(Serialize, Deserialize)]
+struct TestJob(u32, String);
+
+impl Job for TestJob {
+    const CLASS: &'static str = "TestJob";
+
+    fn options() -> JobOptions {
+        JobOptions::new().retry(false).set("lock_run", "while_executing")
+    }
+}
+
+async fn start() -> Result<(TestRedis, Client), Box<dyn Error>> {
+    let redis = TestRedis::start()?;
+    let client = Client::connect(&RedisConfig::new(&redis.url())?).await?;
+    Ok((redis, client))
+}
+
+fn queue(redis: &TestRedis, name: &str) -> Vec<String> {
+    redis.cli(&["LRANGE", &format!("cogworker:queue:{name}"), "0", "-1"]).strings()
+}
+
+#[tokio::test]
+async fn a_push_writes_the_job_and_lists_its_queue_push_01_02_03() -> Outcome {
+    let (redis, client) = start().await?;
+    let jid = client.perform_async(&TestJob(1, "two".into())).await?.ok_or("no jid")?;
+    let raw = queue(&redis, "default").remove(0);
+    let start = format!(
+        r#"{{"retry":false,"lock_run":"while_executing","class":"TestJob","args":[1,"two"],"jid":"{jid}","queue":"default","created_at":"#
+    );
+    assert!(raw.starts_with(&start), "{raw}");
+    assert!(RawJob::parse(raw.as_bytes())?.enqueued_at().is_some());
+    assert_eq!(redis.cli(&["SMEMBERS", "cogworker:queues"]).strings(), ["default"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn new_jobs_enter_at_the_left_push_04() -> Outcome {
+    let (redis, client) = start().await?;
+    for jid in ["old", "new"] {
+        client.push(NewJob::new("A").jid(jid)).await?;
+    }
+    let jobs = queue(&redis, "default");
+    assert!(jobs[0].contains("\"new\"") && jobs[1].contains("\"old\""));
+    let page = client.queue("default").page(0, 10).await?;
+    assert_eq!(RawJob::parse(&page.entries[0])?.jid(), "old", "the next to be taken comes first");
+    Ok(())
+}
+
+#[tokio::test]
+async fn delayed_jobs_go_to_the_schedule_without_enqueued_at_push_05_06() -> Outcome {
+    let (redis, client) = start().await?;
+    client.perform_in(Duration::from_secs(60), &TestJob(1, "in".into())).await?;
+    client.perform_at(SystemTime::now() + Duration::from_secs(10_000), &TestJob(2, "at".into())).await?;
+    let entries = client.schedule().page(0, 10).await?.entries;
+    let now = EpochSeconds::now();
+    for (entry, delay) in entries.iter().zip([60.0, 10_000.0]) {
+        assert!((entry.score.as_f64() - now.as_f64() - delay).abs() < 2.0);
+        let job = RawJob::parse(&entry.raw)?;
+        assert!(job.enqueued_at().is_none());
+        assert_eq!(job.number_field("at"), Some(entry.score.as_f64()));
+    }
+    assert_eq!(entries.len(), 2);
+    assert_eq!(redis.cli(&["EXISTS", "cogworker:queues"]), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_queue_listing_of_the_wrong_type_does_not_fail_the_push_push_10() -> Outcome {
+    let (redis, client) = start().await?;
+    redis.cli(&["SET", "cogworker:queues", "x"]);
+    assert!(client.push(NewJob::new("A")).await?.is_some());
+    assert_eq!(queue(&redis, "default").len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bulk_push_is_all_or_nothing_about_bad_jobs_p_01() -> Outcome {
+    let (redis, client) = start().await?;
+    assert_eq!(client.push_all(Vec::new()).await?, []);
+    let rows = vec![
+        NewJob::new("A").args([1]),
+        NewJob::new("A").args(["x"]),
+        NewJob::new("A").set("args", "not-an-array"),
+    ];
+    let error = client.push_all(rows).await.err().ok_or("it was pushed")?;
+    assert_eq!(error.to_string(), r#"push a job: args must be an array, found "not-an-array""#);
+    assert_eq!(redis.cli(&["DBSIZE"]), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bulk_push_keeps_the_order_over_many_slices() -> Outcome {
+    let (redis, client) = start().await?;
+    let jobs: Vec<TestJob> = (0..2500).map(|index| TestJob(index, String::new())).collect();
+    let jids = client.push_bulk(&jobs).await?;
+    assert_eq!(jids.len(), 2500);
+    let first = client.queue("default").page(0, 1).await?.entries.remove(0);
+    assert_eq!(jids[0].as_ref().map(|jid| jid.as_str()), Some(RawJob::parse(&first)?.jid()));
+    assert_eq!(redis.cli(&["LLEN", "cogworker:queue:default"]), 2500);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_queue_tells_size_latency_and_pause_qapi_01_02_03() -> Outcome {
+    let (redis, client) = start().await?;
+    let old = r#"{"class":"A","enqueued_at":1000.0}"#;
+    redis.cli(&["RPUSH", "cogworker:queue:q", old]);
+    redis.cli(&["SADD", "cogworker:queues", "q", "empty"]);
+    client.queue("q").pause().await?;
+    let queues = client.queues().await?;
+    assert_eq!(
+        (queues[0].name.as_str(), queues[0].size, queues[0].latency),
+        ("empty", Some(0), Duration::ZERO)
+    );
+    assert_eq!((queues[1].size, queues[1].paused), (Some(1), true));
+    assert!(queues[1].latency > Duration::from_secs(1_000_000));
+    client.queue("q").resume().await?;
+    assert!(!client.queue("q").info().await?.paused);
+    Ok(())
+}
+
+#[tokio::test]
+async fn deleting_from_a_queue_takes_exactly_those_bytes_qapi_06() -> Outcome {
+    let (redis, client) = start().await?;
+    redis.cli(&["RPUSH", "cogworker:queue:q", r#"{"a":1}"#, r#"{"a": 1}"#]);
+    assert!(client.queue("q").delete(&Bytes::from_static(br#"{"a": 1}"#)).await?);
+    assert!(!client.queue("q").delete(&Bytes::from_static(br#"{"a": 1}"#)).await?);
+    assert_eq!(queue(&redis, "q"), [r#"{"a":1}"#]);
+    client.queue("q").clear().await?;
+    assert_eq!(redis.cli(&["EXISTS", "cogworker:queue:q"]), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_entry_is_addressed_by_its_bytes_not_by_its_score_p_23() -> Outcome {
+    let (redis, client) = start().await?;
+    let job = |jid: &str| format!(r#"{{"class":"A","jid":"{jid}","queue":"q"}}"#);
+    redis.cli(&["ZADD", "cogworker:retry", "5", &job("1"), "5", &job("2"), "5", &job("3")]);
+    assert!(client.retries().delete(&job("1").into()).await?);
+    assert_eq!(client.retries().requeue(&job("2").into()).await?, Requeued::Requeued);
+    assert_eq!(client.retries().requeue(&job("2").into()).await?, Requeued::Gone, "CLAIM-04");
+    assert_eq!(redis.cli(&["ZRANGE", "cogworker:retry", "0", "-1"]).strings(), [job("3")]);
+    assert_eq!(redis.cli(&["ZSCORE", "cogworker:retry", &job("3")]), "5");
+    assert_eq!(queue(&redis, "q").len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_requeued_stays_where_it_is_claim_02_03() -> Outcome {
+    let (redis, client) = start().await?;
+    let invalid = ["not json", "[1]", r#"{"class":"A"}"#, r#"{"queue":null}"#, r#"{"queue":""}"#];
+    for entry in invalid {
+        redis.cli(&["ZADD", "cogworker:dead", "1", entry]);
+        assert_eq!(client.dead().requeue(&entry.into()).await?, Requeued::Invalid, "{entry}");
+    }
+    redis.cli(&["SET", "cogworker:queue:bad", "x"]);
+    let blocked = r#"{"queue":"bad"}"#;
+    redis.cli(&["ZADD", "cogworker:dead", "1", blocked]);
+    assert!(client.dead().requeue(&blocked.into()).await.is_err());
+    assert_eq!(client.dead().size().await?, 6);
+    assert_eq!(redis.cli(&["ZSCORE", "cogworker:dead", blocked]), "1");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_process_record_written_by_hand_is_a_full_process_pset_05() -> Outcome {
+    let (redis, client) = start().await?;
+    redis.cli(&["SADD", "cogworker:processes", "h:1:a", "gone"]);
+    redis.cli(&[
+        "HSET",
+        "cogworker:process:h:1:a",
+        "info",
+        r#"{"pid":1,"queues":["q"]}"#,
+        "busy",
+        "2",
+        "quiet",
+        "true",
+    ]);
+    let processes = client.processes().await?;
+    assert_eq!(processes.len(), 1);
+    let process = &processes[0];
+    assert_eq!(
+        (process.identity.as_str(), process.info.pid, process.busy, process.quiet),
+        ("h:1:a", 1, 2, true)
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_prefix_goes_before_everything_that_is_written() -> Outcome {
+    let redis = TestRedis::start()?;
+    let config = RedisConfig::new(&redis.url())?.with_key_prefix("{cog}");
+    let client = Client::connect(&config).await?;
+    client.push(NewJob::new("A")).await?;
+    client.push(NewJob::new("A").at(EpochSeconds::new(5e9))).await?;
+    let mut keys = redis.cli(&["KEYS", "*"]).strings();
+    keys.sort();
+    assert_eq!(keys, ["{cog}cogworker:queue:default", "{cog}cogworker:queues", "{cog}cogworker:schedule"]);
+    assert_eq!(client.stats().await?.enqueued, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_redis_that_is_away_or_refuses_is_told_clearly() -> Outcome {
+    let redis = TestRedis::start()?;
+    let url = redis.url();
+    redis.kill();
+    let config = RedisConfig::new(&url)?.with_connect_timeout(Duration::from_millis(500));
+    let error = Client::connect(&config).await.err().ok_or("it connected")?;
+    assert!(error.is_outage(), "{error}");
+
+    let locked = cogworker_testing::TestRedisOptions::new().requirepass("secret").start()?;
+    let port = locked.port();
+    let wrong = RedisConfig::single("127.0.0.1", port).with_credentials(None, "wrong");
+    assert!(Client::connect(&wrong).await.is_err());
+    let right = RedisConfig::single("127.0.0.1", port).with_credentials(None, "secret");
+    assert!(Client::connect(&right).await?.push(NewJob::new("A")).await?.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_unix_socket_works_like_a_port() -> Outcome {
+    let redis = TestRedis::start()?;
+    let url = format!("redis+unix://{}", redis.socket().display());
+    let client = Client::connect(&RedisConfig::new(&url)?).await?;
+    client.push(NewJob::new("A")).await?;
+    assert_eq!(queue(&redis, "default").len(), 1);
+    Ok(())
+}
