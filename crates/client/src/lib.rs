@@ -2,7 +2,7 @@
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
-//! - [`Process`], [`RunningJob`]: who works, and on what.
+//! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
 //!
 //! ```no_run
 //! use cogworker_client::Client;
@@ -22,6 +22,7 @@
 //! # Ok(()) }
 //! ```
 
+mod activity;
 mod client;
 mod error;
 mod job_set;
@@ -30,6 +31,7 @@ mod push;
 mod queue;
 mod stats;
 
+pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
 pub use job_set::{Entry, JobSet, Requeued};

@@ -245,3 +245,42 @@ async fn a_unix_socket_works_like_a_port() -> Outcome {
     assert_eq!(queue(&redis, "default").len(), 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn throughput_is_a_series_without_gaps_cnt_01_02() -> Outcome {
+    let (redis, client) = start().await?;
+    let hour = (EpochSeconds::now().as_f64() / 3600.0) as u64;
+    redis.cli(&["HSET", &format!("cogworker:throughput:{}", hour - 2), "processed", "2", "failed", "1"]);
+    let series = client.throughput(24).await?;
+    assert_eq!(series.len(), 24);
+    let counts: Vec<(u64, u64)> = series.iter().map(|hour| (hour.processed, hour.failed)).collect();
+    assert_eq!(counts[21..], [(2, 1), (0, 0), (0, 0)]);
+    assert!(series.windows(2).all(|pair| pair[1].begins.as_f64() - pair[0].begins.as_f64() == 3600.0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn attempts_come_oldest_first_and_can_be_cleared_cnt_04_06() -> Outcome {
+    let (redis, client) = start().await?;
+    for attempt in 1..=3 {
+        let record = format!(
+            r#"{{"attempt":{attempt},"failed_at":1.5,"outcome":"retrying","error_class":"E","error_message":"m"}}"#
+        );
+        redis.cli(&["RPUSH", "cogworker:job_attempts:j", &record]);
+    }
+    redis.cli(&["RPUSH", "cogworker:job_attempts:j", "broken"]);
+    let attempts = client.attempts("j").await?;
+    assert_eq!(attempts.iter().map(|record| record.attempt).collect::<Vec<_>>(), [1, 2, 3]);
+    client.clear_attempts("j").await?;
+    assert!(client.attempts("j").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_servers_info_is_read_field_by_field_cnt_09() -> Outcome {
+    let (_redis, client) = start().await?;
+    let info = client.redis_info().await?;
+    assert!(info.get("redis_version").is_some_and(|version| version.contains('.')));
+    assert!(info.contains_key("used_memory_human"));
+    Ok(())
+}

@@ -1,11 +1,11 @@
 -- Settles a batch of this process's jobs: acknowledges, files in retry or dead, discards, gives back.
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
---   KEYS[5..] what the operations name by position (ZSETs, LISTs, STRINGs), first the orphan counters
---   of the acknowledged jobs
+--   KEYS[5..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what the operations
+--   name by position (ZSETs, LISTs, STRINGs)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
 --   ARGV[5] and ARGV[6] processed and failed to add that an earlier call could not;
---   ARGV[7] number of acknowledged jobs (at most 500); ARGV[8] number of orphan counters;
+--   ARGV[7] number of acknowledged jobs (at most 500);
 --   then the acknowledged jobs' bytes; then operations of 8 each:
 --   'f' (file): job, KEYS position of retry or dead, score, entry, position of attempts or 0, record, position of orphan counter or 0
 --   'x' (discard): job, 0, '', '', position of attempts or 0, record, position of orphan counter or 0
@@ -16,8 +16,8 @@
 
 local call = tonumber(ARGV[1])
 local inprogress = KEYS[1]
-local acks, counters = tonumber(ARGV[7]), tonumber(ARGV[8])
-local first_ack, first_op = 9, 9 + acks
+local acks = tonumber(ARGV[7])
+local first_ack, first_op = 8, 8 + acks
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
 local first_error = ''
 
@@ -38,17 +38,18 @@ if acks > 0 then
     redis.call('LTRIM', inprogress, 0, -acks - 1)
     processed = processed + acks
     ack_codes = string.rep('1', acks)
+    redis.pcall('DEL', unpack(KEYS, 5, 4 + acks))
   else
     local codes = {}
     for index = 1, acks do
       local removed = redis.call('LREM', inprogress, -1, ARGV[first_ack + index - 1])
+      if removed == 1 then
+        redis.pcall('DEL', KEYS[4 + index])
+      end
       processed = processed + removed
       codes[index] = removed
     end
     ack_codes = table.concat(codes)
-  end
-  if counters > 0 then
-    redis.pcall('DEL', unpack(KEYS, 5, 4 + counters))
   end
 end
 

@@ -168,12 +168,12 @@ impl NewJob {
             expected: "a class name",
             found: "nothing".into(),
         })?;
-        match self.get("args") {
+        match self.present("args") {
             None => self.fill("args", &[(); 0])?,
             Some(args) if args.get().starts_with('[') => {}
             Some(args) => return Err(bad_field("args", "an array", args)),
         }
-        let at = match self.get("at") {
+        let at = match self.present("at") {
             None => None,
             Some(raw) => {
                 let at: f64 =
@@ -205,9 +205,14 @@ impl NewJob {
         Ok(Prepared { jid, queue, at })
     }
 
+    /// A field that is there and not null, which is as good as absent.
+    fn present(&self, key: &str) -> Option<&RawValue> {
+        self.get(key).filter(|raw| raw.get() != "null")
+    }
+
     /// A field that must be a text that is not empty.
     fn text(&self, field: &'static str, expected: &'static str) -> Result<Option<String>, NewJobError> {
-        let Some(raw) = self.get(field) else { return Ok(None) };
+        let Some(raw) = self.present(field) else { return Ok(None) };
         match serde_json::from_str::<String>(raw.get()) {
             Ok(text) if !text.is_empty() => Ok(Some(text)),
             _ => Err(bad_field(field, expected, raw)),
@@ -291,6 +296,20 @@ mod tests {
         for (mut job, text) in errors {
             assert_eq!(job.prepare(NOW).unwrap_err().to_string(), text);
         }
+    }
+
+    #[test]
+    fn null_is_as_good_as_absent_but_for_retry() {
+        let mut job =
+            NewJob::from_json(r#"{"class":"A","args":null,"queue":null,"jid":null,"at":null,"retry":null}"#)
+                .unwrap();
+        let prepared = job.prepare(NOW).unwrap();
+        assert_eq!(
+            (prepared.queue.as_str(), prepared.at, prepared.jid.as_str().len()),
+            ("default", None, 24)
+        );
+        assert_eq!(job.get("retry").map(RawValue::get), Some("null"));
+        assert_eq!(job.get("args").map(RawValue::get), Some("[]"));
     }
 
     #[test]

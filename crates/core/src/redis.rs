@@ -1,9 +1,9 @@
 //! Access to Redis: the only module that knows the client library behind it.
 //!
-//! - [`Redis`]: the shared connection, for scripts and single commands.
-//! - [`Waiter`]: a connection of its own for one blocking wait.
-//! - [`Subscriber`]: pub/sub.
-//! - [`RedisError`]: failures sorted by what a caller can do, above all whether the call may
+//! - [`Redis`], the shared connection, for scripts and single commands.
+//! - [`Waiter`], a connection of its own for one blocking wait.
+//! - [`Subscriber`], for pub/sub.
+//! - [`RedisError`], failures sorted by what a caller can do, above all whether the call may
 //!   have been carried out ([`RedisError::fate_is_unknown`]).
 
 mod connection;

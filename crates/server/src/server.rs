@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::app::{App, Registry};
-use crate::config::Config;
+use crate::config::{Config, FetchMode};
 use crate::context::RunScope;
 use crate::engine::{Command, Engine, EngineParts, Gauges};
 use crate::identity::new_identity;
@@ -175,6 +175,9 @@ impl Server {
             cancelled: CancellationToken::new(),
             status_ttl: registry.status_ttl,
         });
+        if config.fetch == FetchMode::Basic {
+            warn!("fetch: basic is not offered yet, jobs are taken reliably");
+        }
         let limit = config.shutdown_timeout;
         info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
         let engine = Engine::new(EngineParts {

@@ -113,7 +113,7 @@ async fn drain(redis: &TestRedis, jobs: usize, concurrency: usize, report: &mut 
     redis.command(&["CONFIG", "RESETSTAT"])?;
     let program = executable("release", "example-worker");
     let concurrency_flag = concurrency.to_string();
-    let worker = WorkerProcess::spawn(&program, &redis.url(), &["-c", &concurrency_flag])?;
+    let worker = WorkerProcess::spawn(&program, &redis.url(), ["-c", &concurrency_flag])?;
     let mut counter = redis.connect()?;
     let mut begun = None;
     let deadline = Instant::now() + Duration::from_secs(120);

@@ -78,9 +78,9 @@ impl SettleBatch {
     }
 
     /// The job ran well: it is gone, and counted. Its `orphan_counter` key goes with it (RFETCH-10).
-    pub fn acknowledge(&mut self, job: Bytes, orphan_counter: Option<String>) {
+    pub fn acknowledge(&mut self, job: Bytes, orphan_counter: String) {
         self.acknowledged.push(job);
-        self.counters.extend(orphan_counter);
+        self.counters.push(orphan_counter);
     }
 
     /// The job failed: `entry` is filed in the sorted set `target` (retry or dead), and the
@@ -160,8 +160,7 @@ pub async fn settle_jobs(
         .arg(ATTEMPTS_TTL.as_secs())
         .arg(batch.uncounted.0)
         .arg(batch.uncounted.1)
-        .arg(batch.acknowledged.len())
-        .arg(batch.counters.len());
+        .arg(batch.acknowledged.len());
     debug_assert_eq!(call.key_count(), FIXED_KEYS);
     for counter in batch.counters {
         call.push_key(counter);

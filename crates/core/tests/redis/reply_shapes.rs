@@ -56,7 +56,7 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
     assert_eq!(scripts::list_inprogress(&redis, ME, 100).await?.len(), 27);
     let mut batch = SettleBatch::new((0, 0));
     for name in NAMES {
-        batch.acknowledge(Bytes::from_static(name.as_bytes()), None);
+        batch.acknowledge(Bytes::from_static(name.as_bytes()), "cogworker:orphanings:x".into());
         batch.give_back(Bytes::from_static(name.as_bytes()), redis.keys().queue(name), None);
     }
     let settled = scripts::settle_jobs(&redis, ME, EpochSeconds::now(), batch).await?;

@@ -73,8 +73,10 @@ async fn settle_jobs_acknowledges_in_any_order_and_counts_exactly() -> Outcome {
     for order in [["1", "2", "3"], ["2", "3", "1"]] {
         server.cli(&["DEL", LIST]);
         server.cli(&["LPUSH", LIST, "1", "2", "3", "4"]);
-        let settled =
-            settle(&redis, |batch| order.iter().for_each(|job| batch.acknowledge(raw(job), None))).await?;
+        let settled = settle(&redis, |batch| {
+            order.iter().for_each(|job| batch.acknowledge(raw(job), "cogworker:orphanings:x".into()))
+        })
+        .await?;
         assert_eq!(settled.acknowledged, [Step::Applied; 3]);
         assert_eq!(list(&server, LIST), ["4"]);
     }
@@ -90,7 +92,7 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "mine"]);
     let settled = settle(&redis, |batch| {
-        batch.acknowledge(raw("lost"), None);
+        batch.acknowledge(raw("lost"), "cogworker:orphanings:x".into());
         batch.file(raw("lost too"), "cogworker:retry".into(), NOW, b"entry".to_vec(), None, None);
         batch.give_back(raw("lost as well"), "cogworker:queue:q".into(), None);
     })
@@ -113,7 +115,7 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
 async fn identical_payloads_are_settled_one_by_one_proc_11() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "twin", "twin"]);
-    settle(&redis, |batch| batch.acknowledge(raw("twin"), None)).await?;
+    settle(&redis, |batch| batch.acknowledge(raw("twin"), "cogworker:orphanings:x".into())).await?;
     assert_eq!(list(&server, LIST), ["twin"]);
     Ok(())
 }
@@ -151,7 +153,7 @@ async fn a_destination_of_the_wrong_type_leaves_the_job_on_the_list_int_09() -> 
     server.cli(&["SET", "cogworker:dead", "x"]);
     let settled = settle(&redis, |batch| {
         batch.file(raw("bad"), "cogworker:dead".into(), NOW, b"entry".to_vec(), None, None);
-        batch.acknowledge(raw("good"), None);
+        batch.acknowledge(raw("good"), "cogworker:orphanings:x".into());
     })
     .await?;
     assert_eq!((settled.acknowledged, settled.operations), (vec![Step::Applied], vec![Step::Failed]));
@@ -166,7 +168,8 @@ async fn runs_that_cannot_be_counted_are_reported_for_the_next_batch() -> Outcom
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "job"]);
     server.cli(&["LPUSH", "cogworker:stats:processed", "x"]);
-    let settled = settle(&redis, |batch| batch.acknowledge(raw("job"), None)).await?;
+    let settled =
+        settle(&redis, |batch| batch.acknowledge(raw("job"), "cogworker:orphanings:x".into())).await?;
     assert_eq!(settled.uncounted, (1, 0));
     server.cli(&["DEL", "cogworker:stats:processed"]);
     let next = scripts::settle_jobs(&redis, ME, NOW, SettleBatch::new(settled.uncounted)).await?;
@@ -213,5 +216,22 @@ async fn a_script_is_sent_again_after_the_server_forgot_it_p_52() -> Outcome {
         server.cli(&["SCRIPT", "FLUSH"]);
         assert_eq!(scripts::fetch_jobs(&redis, ME, &["q"], 1).await?.count(), 1);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_acknowledged_job_loses_its_orphan_counter_and_a_lost_one_keeps_it_rfetch_10() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "mine", "also mine"]);
+    for jid in ["mine", "lost"] {
+        server.cli(&["SET", &format!("cogworker:orphanings:{jid}"), "1"]);
+    }
+    settle(&redis, |batch| {
+        for jid in ["lost", "mine"] {
+            batch.acknowledge(raw(jid), format!("cogworker:orphanings:{jid}"));
+        }
+    })
+    .await?;
+    assert_eq!(server.cli(&["KEYS", "cogworker:orphanings:*"]).strings(), ["cogworker:orphanings:lost"]);
     Ok(())
 }

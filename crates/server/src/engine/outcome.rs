@@ -23,7 +23,7 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) enum Fate {
     /// It ran well.
-    Done { orphan_counter: Option<String> },
+    Done { orphan_counter: String },
     /// It failed: into retry or dead.
     Filed {
         set: String,
@@ -39,8 +39,7 @@ pub(crate) enum Fate {
 
 impl Outcome {
     pub(crate) fn done(claim: Claim, jid: &str, keys: &KeySpace) -> Self {
-        let orphan_counter = (!jid.is_empty()).then(|| keys.orphanings(jid));
-        Self { claim, fate: Fate::Done { orphan_counter }, tried: false }
+        Self { claim, fate: Fate::Done { orphan_counter: keys.orphanings(jid) }, tried: false }
     }
 
     /// Decides between retry and dead (OPT-08, RETRY-01 to RETRY-06, DEAD-01 to DEAD-03).

@@ -136,3 +136,17 @@ async fn several_workers_share_a_queue_and_run_each_job_once() -> Outcome {
     first.stop().await?;
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queues_beyond_the_number_of_waits_are_looked_at_in_turn() -> Outcome {
+    let worker = start_with(Default::default(), |config| {
+        config.queues = (0..40).map(|index| format!("q{index}")).collect();
+    })
+    .await?;
+    for (index, runs) in [(39, 1), (0, 2), (35, 3)] {
+        worker.client.push(on(&format!("q{index}"))).await?;
+        assert!(eventually(Duration::from_secs(3), || worker.record.runs() == runs).await, "q{index}");
+    }
+    worker.stop().await?;
+    Ok(())
+}

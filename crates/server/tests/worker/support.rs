@@ -120,6 +120,7 @@ pub(crate) fn app(record: &Record) -> App<Record> {
         .job(panic_somehow)
 }
 
+#[expect(clippy::panic, reason = "it is what is tested")]
 async fn panic_somehow(Panics(text): Panics) {
     if text.is_empty() {
         std::panic::panic_any(7);
