@@ -7,6 +7,9 @@ use cogworker_testing::TestRedis;
 
 use crate::support::{Outcome, run, start_with};
 
+type Args = &'static [&'static str];
+type Variables = &'static [(&'static str, &'static str)];
+
 /// A folder with a configuration file in it.
 fn file(text: &str) -> std::io::Result<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir()?;
@@ -90,7 +93,7 @@ fn an_empty_file_means_the_defaults_conf_12() -> Outcome {
 #[test]
 fn what_cannot_be_used_is_refused_with_place_key_expected_and_found_p_59() -> Outcome {
     let redis = TestRedis::start()?;
-    let cases: [(&str, &[&str], &[(&str, &str)], &str); 14] = [
+    let cases: [(&str, Args, Variables, &str); 14] = [
         (
             "concurency: 5",
             &[],
@@ -190,7 +193,7 @@ fn help_and_version_are_no_failures() -> Outcome {
 #[test]
 fn the_environments_name_is_exported_under_all_three_names_conf_10_conf_11() -> Outcome {
     let redis = TestRedis::start()?;
-    let cases: [(&[&str], &[(&str, &str)], &str); 2] = [
+    let cases: [(Args, Variables, &str); 2] = [
         (&["-e", "staging"], &[("RAILS_ENV", "other")], "staging"),
         (&[], &[("RAILS_ENV", "production")], "production"),
     ];
