@@ -229,9 +229,9 @@ async fn a_redis_that_is_away_or_refuses_is_told_clearly() -> Outcome {
 
     let locked = cogworker_testing::TestRedisOptions::new().requirepass("secret").start()?;
     let port = locked.port();
-    let wrong = RedisConfig::single("127.0.0.1", port).with_credentials(None, "wrong");
+    let wrong = RedisConfig::single("127.0.0.1", port).with_password("wrong");
     assert!(Client::connect(&wrong).await.is_err());
-    let right = RedisConfig::single("127.0.0.1", port).with_credentials(None, "secret");
+    let right = RedisConfig::single("127.0.0.1", port).with_password("secret");
     assert!(Client::connect(&right).await?.push(NewJob::new("A")).await?.is_some());
     Ok(())
 }

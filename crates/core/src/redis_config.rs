@@ -1,380 +1,367 @@
-//! Where Redis is and how to speak to it.
+//! Where Redis is and how to reach it.
+//!
+//! [`RedisConfig`] is plain data: it is read from a url, the environment or single settings, and
+//! checked without touching the network. The connection code turns it into the client library's own
+//! configuration. No form of it that can end up in a log ([`Debug`](fmt::Debug),
+//! [`Display`](fmt::Display), errors) ever shows a password.
 
+mod error;
+mod redacted;
+mod url;
+
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use url::Url;
+pub use self::error::{RedisConfigError, RedisPart};
 
-/// Used where nothing else is said.
-const DEFAULT_URL: &str = "redis://127.0.0.1:6379/0";
+/// The port of a Redis server when none is named.
+pub const DEFAULT_PORT: u16 = 6379;
 
-/// Settings that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RedisConfigError {
-    /// A part of the URL.
-    #[error("read the redis url {url}: {part} must be {expected}, found {found}")]
-    BadUrl {
-        /// The URL, without its password.
-        url: String,
-        /// Which part.
-        part: &'static str,
-        /// What it must be.
-        expected: &'static str,
-        /// What it is.
-        found: String,
-    },
+/// The port of a Sentinel when none is named.
+pub const DEFAULT_SENTINEL_PORT: u16 = 26379;
+
+/// Long enough for a TLS handshake across regions, short enough that a dead host is noticed.
+pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Well above any script's run time, well below the 60 s after which a silent process counts as gone.
+pub const DEFAULT_COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The server used when nothing names one.
+pub const DEFAULT_URL: &str = "redis://127.0.0.1:6379/0";
+
+/// The longest timeout that is accepted, as anything above it is a slip in the unit.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The variable that names the Redis server.
+pub const URL_VAR: &str = "REDIS_URL";
+/// The variable for [`RedisConfig::key_prefix`].
+pub const KEY_PREFIX_VAR: &str = "COGWORKER_REDIS_KEY_PREFIX";
+/// The variable for [`RedisConfig::connect_timeout`], in seconds.
+pub const CONNECT_TIMEOUT_VAR: &str = "COGWORKER_REDIS_CONNECT_TIMEOUT";
+/// The variable for [`RedisConfig::command_timeout`], in seconds.
+pub const COMMAND_TIMEOUT_VAR: &str = "COGWORKER_REDIS_COMMAND_TIMEOUT";
+
+/// A host name or address and a port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HostPort {
+    /// A host name, an IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
 }
 
-/// How the servers stand.
-#[derive(Debug, Clone, PartialEq, Eq)]
+impl HostPort {
+    /// Names one TCP endpoint.
+    pub fn new(host: impl Into<String>, port: u16) -> Self {
+        Self { host: host.into(), port }
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// How the Redis servers are laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Topology {
-    /// One server.
+    /// One server over TCP.
     Single {
-        /// Name or address.
+        /// Host name or address, without brackets.
         host: String,
         /// TCP port.
         port: u16,
     },
-    /// One server on this machine.
+    /// One server over a unix socket.
     Unix {
         /// The socket's path.
         path: PathBuf,
     },
-    /// A primary that Sentinels know.
+    /// A primary that is found through Sentinels.
     Sentinel {
-        /// The Sentinels.
-        hosts: Vec<(String, u16)>,
-        /// The name they watch the primary under.
+        /// The Sentinels; any one that answers is enough.
+        hosts: Vec<HostPort>,
+        /// The name under which the Sentinels watch the primary.
         service: String,
     },
-    /// A cluster. Needs a key prefix with a hash tag, such as `{cogworker}`.
+    /// A Redis Cluster; needs a key prefix with a hash tag, so that all keys share one slot.
     Cluster {
-        /// Some of its nodes.
-        hosts: Vec<(String, u16)>,
+        /// Some of the nodes; the others are discovered.
+        hosts: Vec<HostPort>,
     },
 }
 
-/// Where Redis is and how to speak to it. The password never shows in its text forms.
+/// Where Redis is and how to reach it.
 ///
 /// ```
-/// use cogworker_core::redis_config::RedisConfig;
+/// use cogworker_core::redis_config::{RedisConfig, Topology};
 ///
-/// let config = RedisConfig::new("redis://:secret@db.example:6380/3")?;
-/// assert_eq!(config.database(), 3);
-/// assert_eq!(config.to_string(), "redis://db.example:6380/3");
-/// # Ok::<(), cogworker_core::redis_config::RedisConfigError>(())
+/// # fn main() -> Result<(), cogworker_core::redis_config::RedisConfigError> {
+/// let config = RedisConfig::new("rediss://app:s3cret@redis.example:6380/2")?;
+/// assert_eq!(config.topology, Topology::Single { host: "redis.example".into(), port: 6380 });
+/// assert!(config.tls);
+/// assert_eq!(config.db, 2);
+/// assert_eq!(config.to_string(), "rediss://app:***@redis.example:6380/2");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RedisConfig {
-    topology: Topology,
-    tls: bool,
-    username: Option<String>,
-    password: Option<String>,
-    database: u8,
-    key_prefix: String,
-    connect_timeout: Duration,
-    command_timeout: Duration,
-}
-
-impl Default for RedisConfig {
-    /// `redis://127.0.0.1:6379/0`.
-    fn default() -> Self {
-        Self::single("127.0.0.1", 6379)
-    }
+    /// Where the servers are.
+    pub topology: Topology,
+    /// Whether connections are encrypted.
+    pub tls: bool,
+    /// The ACL user; `None` is Redis's `default` user.
+    pub username: Option<String>,
+    /// The password of the user, or of the server.
+    pub password: Option<String>,
+    /// The ACL user for the Sentinels themselves.
+    pub sentinel_username: Option<String>,
+    /// The password for the Sentinels themselves.
+    pub sentinel_password: Option<String>,
+    /// The database number.
+    pub db: u8,
+    /// Put before every key; `None` is the plain key names, shared with the Ruby gem.
+    pub key_prefix: Option<String>,
+    /// How long one attempt to connect may take.
+    pub connect_timeout: Duration,
+    /// How long one command may take before its outcome counts as unknown.
+    pub command_timeout: Duration,
 }
 
 impl RedisConfig {
-    /// Reads a URL: `redis://`, `rediss://` (TLS), `valkey://`, `valkeys://` with
-    /// `user:password@host:port/database`; `redis+unix:///path` or `unix:///path` with
-    /// `?db=N`; `redis-sentinel://host:port,host:port/database?service=NAME`;
-    /// `redis-cluster://host:port,host:port`.
+    /// Reads a url.
+    ///
+    /// | form | meaning |
+    /// |---|---|
+    /// | `redis://user:password@host:port/db` | one server; `rediss://` with TLS |
+    /// | `redis+unix:///path?db=1`, `unix:///path` | a unix socket |
+    /// | `redis-sentinel://h1:p1,h2:p2/db?service=name` | Sentinels; `rediss-sentinel://` with TLS |
+    /// | `redis-cluster://h1:p1,h2:p2` | a cluster; `rediss-cluster://` with TLS |
+    ///
+    /// `valkey` may stand for `redis` in each, and a final `s` (`redis-sentinels`, `redis-clusters`)
+    /// also asks for TLS. User and password are percent-decoded. Sentinels may have credentials of
+    /// their own: `sentinel_username` and `sentinel_password` in the query.
     ///
     /// # Errors
-    /// Names the part that is wrong, what it must be and what was found.
+    ///
+    /// When a part of the url is missing, malformed or unknown.
     pub fn new(url: &str) -> Result<Self, RedisConfigError> {
-        let shown = without_password(url);
-        let bad = |part, expected, found: &str| RedisConfigError::BadUrl {
-            url: shown.clone(),
-            part,
-            expected,
-            found: if found.is_empty() { "nothing".into() } else { found.to_owned() },
+        url::parse(url)
+    }
+
+    /// Reads the process environment: `REDIS_URL`, else `redis://127.0.0.1:6379/0`, and
+    /// `COGWORKER_REDIS_KEY_PREFIX`, `COGWORKER_REDIS_CONNECT_TIMEOUT` and
+    /// `COGWORKER_REDIS_COMMAND_TIMEOUT` (seconds).
+    ///
+    /// A worker reads the same variables, so an app and its workers that share an environment also
+    /// share their Redis and key names. A variable that is set but empty counts as not set.
+    ///
+    /// # Errors
+    ///
+    /// When a variable is not Unicode or its value is refused; the error names the variable.
+    pub fn from_env() -> Result<Self, RedisConfigError> {
+        Self::from_vars(|name| std::env::var_os(name))
+    }
+
+    /// [`from_env`](Self::from_env) over any source of variables.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_env`](Self::from_env).
+    pub fn from_vars(var: impl Fn(&str) -> Option<OsString>) -> Result<Self, RedisConfigError> {
+        let text = |name: &'static str| match var(name).filter(|value| !value.is_empty()) {
+            None => Ok(None),
+            Some(value) => {
+                value.into_string().map(Some).map_err(|_| RedisConfigError::NotUnicode { place: name })
+            }
         };
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(bad("the scheme", SCHEMES, url.split(':').next().unwrap_or(url)));
+        let seconds = |name, part| match text(name)? {
+            None => Ok(None),
+            Some(value) => parse_seconds(&value).map(Some).ok_or_else(|| {
+                RedisConfigError::invalid(part, "a number of seconds", format!("{value:?}")).at(name)
+            }),
         };
-        let (kind, tls) = match scheme {
-            "redis" | "valkey" => (Kind::Single, false),
-            "rediss" | "valkeys" => (Kind::Single, true),
-            "unix" | "redis+unix" | "valkey+unix" => (Kind::Unix, false),
-            "redis-sentinel" | "valkey-sentinel" => (Kind::Sentinel, false),
-            "rediss-sentinel" | "valkeys-sentinel" => (Kind::Sentinel, true),
-            "redis-cluster" | "valkey-cluster" => (Kind::Cluster, false),
-            "rediss-cluster" | "valkeys-cluster" => (Kind::Cluster, true),
-            other => return Err(bad("the scheme", SCHEMES, other)),
+        let mut config = match text(URL_VAR)? {
+            Some(url) => Self::new(&url).map_err(|error| error.at(URL_VAR))?,
+            None => Self::default(),
         };
-        // The URL crate knows one host; the others of a list are read apart.
-        let (hosts, rest) = split_hosts(rest);
-        let first = hosts.first().copied().unwrap_or("");
-        let parsed = Url::parse(&format!("redis://{first}{rest}"))
-            .map_err(|error| bad("the address", "host or host:port", &format!("{first} ({error})")))?;
-        let mut addresses = vec![(
-            parsed.host_str().unwrap_or("").trim_matches(['[', ']']).to_owned(),
-            parsed.port().unwrap_or(kind.default_port()),
-        )];
-        for host in hosts.iter().skip(1) {
-            let other = Url::parse(&format!("redis://{host}"))
-                .map_err(|error| bad("the address", "host or host:port", &format!("{host} ({error})")))?;
-            addresses.push((
-                other.host_str().unwrap_or("").trim_matches(['[', ']']).to_owned(),
-                other.port().unwrap_or(kind.default_port()),
-            ));
+        config.key_prefix = text(KEY_PREFIX_VAR)?;
+        if let Some(timeout) = seconds(CONNECT_TIMEOUT_VAR, RedisPart::ConnectTimeout)? {
+            config.connect_timeout = timeout;
         }
-        if kind != Kind::Unix
-            && let Some((host, _)) = addresses.iter().find(|(host, _)| host.is_empty())
-        {
-            return Err(bad("the host", "a name or an address", host));
+        if let Some(timeout) = seconds(COMMAND_TIMEOUT_VAR, RedisPart::CommandTimeout)? {
+            config.command_timeout = timeout;
         }
-        let query = |names: &[&str]| {
-            parsed.query_pairs().find(|(key, _)| names.contains(&&**key)).map(|(_, value)| value.into_owned())
-        };
-        let path = percent_decoded(parsed.path());
-        let (topology, database) = match kind {
-            Kind::Unix => {
-                if path.len() < 2 {
-                    return Err(bad("the path", "the path of a socket", &path));
-                }
-                (Topology::Unix { path: path.into() }, query(&["db", "database"]).unwrap_or_default())
-            }
-            Kind::Single => {
-                let (host, port) = addresses.swap_remove(0);
-                (Topology::Single { host, port }, path.trim_start_matches('/').to_owned())
-            }
-            Kind::Sentinel => {
-                let service = query(&["service", "sentinelServiceName", "master"])
-                    .ok_or_else(|| bad("?service=", "the name of the primary", ""))?;
-                (Topology::Sentinel { hosts: addresses, service }, path.trim_start_matches('/').to_owned())
-            }
-            Kind::Cluster => (Topology::Cluster { hosts: addresses }, String::new()),
-        };
-        let database = match database.as_str() {
-            "" => 0,
-            text => text.parse().map_err(|_| bad("the database", "a number from 0 to 255", text))?,
-        };
-        let credential = |text: &str| (!text.is_empty()).then(|| percent_decoded(text));
-        Ok(Self {
-            topology,
-            tls,
-            username: credential(parsed.username()),
-            password: parsed.password().and_then(credential),
-            database,
-            ..Self::default()
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// One server over TCP, database 0, no credentials, no TLS.
+    pub fn single(host: impl Into<String>, port: u16) -> Self {
+        Self::with_topology(Topology::Single { host: host.into(), port })
+    }
+
+    /// One server over a unix socket.
+    pub fn unix(path: impl Into<PathBuf>) -> Self {
+        Self::with_topology(Topology::Unix { path: path.into() })
+    }
+
+    /// A primary that Sentinels know as `service`.
+    pub fn sentinel(hosts: impl IntoIterator<Item = HostPort>, service: impl Into<String>) -> Self {
+        Self::with_topology(Topology::Sentinel {
+            hosts: hosts.into_iter().collect(),
+            service: service.into(),
         })
     }
 
-    /// The URL in `REDIS_URL`, or `redis://127.0.0.1:6379/0`.
-    ///
-    /// # Errors
-    /// When the URL cannot be used.
-    pub fn from_env() -> Result<Self, RedisConfigError> {
-        Self::new(&std::env::var("REDIS_URL").unwrap_or_else(|_| DEFAULT_URL.to_owned()))
+    /// A Redis Cluster, reached first through `hosts`.
+    pub fn cluster(hosts: impl IntoIterator<Item = HostPort>) -> Self {
+        Self::with_topology(Topology::Cluster { hosts: hosts.into_iter().collect() })
     }
 
-    /// One server at `host` and `port`.
-    pub fn single(host: &str, port: u16) -> Self {
+    fn with_topology(topology: Topology) -> Self {
         Self {
-            topology: Topology::Single { host: host.to_owned(), port },
+            topology,
             tls: false,
             username: None,
             password: None,
-            database: 0,
-            key_prefix: String::new(),
-            connect_timeout: Duration::from_secs(5),
-            command_timeout: Duration::from_secs(5),
+            sentinel_username: None,
+            sentinel_password: None,
+            db: 0,
+            key_prefix: None,
+            connect_timeout: DEFAULT_CONNECT_TIMEOUT,
+            command_timeout: DEFAULT_COMMAND_TIMEOUT,
         }
     }
 
-    /// With another database.
+    /// Sets the ACL user.
     #[must_use]
-    pub fn with_database(mut self, database: u8) -> Self {
-        self.database = database;
+    pub fn with_username(mut self, username: impl Into<String>) -> Self {
+        self.username = Some(username.into());
         self
     }
 
-    /// With credentials; without a username it is the default user's password.
+    /// Sets the password.
     #[must_use]
-    pub fn with_credentials(mut self, username: Option<&str>, password: &str) -> Self {
-        self.username = username.map(str::to_owned);
-        self.password = Some(password.to_owned());
+    pub fn with_password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(password.into());
         self
     }
 
-    /// With `prefix` before every key. A hash tag such as `{cogworker}` is needed for a cluster.
-    /// Processes share jobs only under the same prefix; the gem has none.
+    /// Chooses the database.
     #[must_use]
-    pub fn with_key_prefix(mut self, prefix: &str) -> Self {
-        self.key_prefix = prefix.to_owned();
+    pub fn with_db(mut self, db: u8) -> Self {
+        self.db = db;
         self
     }
 
-    /// With another limit for the first connection (default 5 s).
+    /// Switches TLS on or off.
+    #[must_use]
+    pub fn with_tls(mut self, tls: bool) -> Self {
+        self.tls = tls;
+        self
+    }
+
+    /// Puts `prefix` before every key; every process of a fleet must use the same one.
+    #[must_use]
+    pub fn with_key_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.key_prefix = Some(prefix.into());
+        self
+    }
+
+    /// Bounds one attempt to connect.
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// With another limit for a call (default 5 s).
+    /// Bounds one command.
     #[must_use]
     pub fn with_command_timeout(mut self, timeout: Duration) -> Self {
         self.command_timeout = timeout;
         self
     }
 
-    /// How the servers stand.
-    pub fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    /// True for TLS.
-    pub fn tls(&self) -> bool {
-        self.tls
-    }
-
-    /// The ACL user, if any.
-    pub fn username(&self) -> Option<&str> {
-        self.username.as_deref()
-    }
-
-    /// The password, if any.
-    pub fn password(&self) -> Option<&str> {
-        self.password.as_deref()
-    }
-
-    /// The database's number.
-    pub fn database(&self) -> u8 {
-        self.database
-    }
-
-    /// What stands before every key.
-    pub fn key_prefix(&self) -> &str {
-        &self.key_prefix
-    }
-
-    /// The limit for the first connection.
-    pub fn connect_timeout(&self) -> Duration {
-        self.connect_timeout
-    }
-
-    /// The limit for a call.
-    pub fn command_timeout(&self) -> Duration {
-        self.command_timeout
-    }
-}
-
-const SCHEMES: &str =
-    "redis, rediss, valkey, valkeys, redis+unix, redis-sentinel or redis-cluster, followed by ://";
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Single,
-    Unix,
-    Sentinel,
-    Cluster,
-}
-
-impl Kind {
-    fn default_port(self) -> u16 {
-        if self == Self::Sentinel { 26379 } else { 6379 }
-    }
-}
-
-/// `user:password@a:1,b:2/0?x=y` into [`user:password@a:1`, `b:2`] and `/0?x=y`.
-fn split_hosts(rest: &str) -> (Vec<&str>, &str) {
-    // A password may hold any character but `@`, so the address begins after the last one
-    // before the path.
-    let credentials = rest.find('@').map_or(0, |at| at + 1);
-    let end = rest[credentials..].find(['/', '?']).map_or(rest.len(), |at| credentials + at);
-    let first_end = rest[credentials..end].find(',').map_or(end, |at| credentials + at);
-    let mut hosts = vec![&rest[..first_end]];
-    if first_end < end {
-        hosts.extend(rest[first_end + 1..end].split(','));
-    }
-    (hosts, &rest[end..])
-}
-
-fn percent_decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
-}
-
-fn without_password(url: &str) -> String {
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}{}", &url[..scheme + 3], &url[at + 1..]),
-        _ => url.to_owned(),
-    }
-}
-
-impl fmt::Display for RedisConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = if self.tls { "s" } else { "" };
-        let list = |hosts: &[(String, u16)]| {
-            hosts.iter().map(|(host, port)| format!("{host}:{port}")).collect::<Vec<_>>().join(",")
-        };
+    /// Checks what no single setting can know: that the settings fit together.
+    ///
+    /// # Errors
+    ///
+    /// When a host or path is empty, a timeout is zero or absurd, a database is chosen in a cluster, TLS
+    /// is asked of a unix socket, or a cluster has no key prefix with a hash tag.
+    pub fn validate(&self) -> Result<(), RedisConfigError> {
+        use RedisPart as Part;
+        let refuse =
+            |part, expected: &str, found: &str| Err(RedisConfigError::invalid(part, expected, found));
         match &self.topology {
-            Topology::Single { host, port } => write!(f, "redis{s}://{host}:{port}/{}", self.database),
-            Topology::Unix { path } => write!(f, "redis+unix://{}?db={}", path.display(), self.database),
-            Topology::Sentinel { hosts, service } => {
-                write!(f, "redis{s}-sentinel://{}/{}?service={service}", list(hosts), self.database)
+            Topology::Single { host, .. } if host.is_empty() => {
+                return refuse(Part::Host, "a host name or address", "nothing");
             }
-            Topology::Cluster { hosts } => write!(f, "redis{s}-cluster://{}", list(hosts)),
+            Topology::Unix { path } if path.as_os_str().is_empty() => {
+                return refuse(Part::Path, "the path of a socket", "nothing");
+            }
+            Topology::Unix { .. } if self.tls => {
+                return refuse(Part::Tls, "no TLS on a unix socket", "TLS switched on");
+            }
+            Topology::Sentinel { service, .. } if service.is_empty() => {
+                return refuse(Part::Service, "the name of the primary that the sentinels watch", "nothing");
+            }
+            Topology::Sentinel { hosts, .. } | Topology::Cluster { hosts }
+                if hosts.is_empty() || hosts.iter().any(|each| each.host.is_empty()) =>
+            {
+                return refuse(Part::Host, "at least one host name or address, and no empty one", "nothing");
+            }
+            Topology::Cluster { .. } if self.db != 0 => {
+                return refuse(Part::Db, "0, the only database of a cluster", &self.db.to_string());
+            }
+            Topology::Cluster { .. } if !self.key_prefix.as_deref().is_some_and(has_hash_tag) => {
+                let found =
+                    self.key_prefix.as_ref().map_or_else(|| "none".into(), |text| format!("{text:?}"));
+                return refuse(
+                    Part::KeyPrefix,
+                    "a prefix with a hash tag such as \"{cogworker}\", as a cluster needs all keys in one slot",
+                    &found,
+                );
+            }
+            _ => {}
         }
+        for (part, timeout) in
+            [(Part::ConnectTimeout, self.connect_timeout), (Part::CommandTimeout, self.command_timeout)]
+        {
+            if timeout.is_zero() || timeout > MAX_TIMEOUT {
+                let expected = format!("more than 0 and at most {} seconds", MAX_TIMEOUT.as_secs());
+                return refuse(part, &expected, &timeout.as_secs_f64().to_string());
+            }
+        }
+        Ok(())
     }
 }
 
-impl fmt::Debug for RedisConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RedisConfig({self}, key prefix {:?})", self.key_prefix)
+impl Default for RedisConfig {
+    /// `redis://127.0.0.1:6379/0`.
+    fn default() -> Self {
+        Self::single("127.0.0.1", DEFAULT_PORT)
     }
+}
+
+/// Redis hashes only what stands between the first `{` and the next `}`, if that is not empty.
+fn has_hash_tag(prefix: &str) -> bool {
+    prefix.split_once('{').and_then(|(_, rest)| rest.split_once('}')).is_some_and(|(tag, _)| !tag.is_empty())
+}
+
+fn parse_seconds(text: &str) -> Option<Duration> {
+    text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_topology_is_read_and_written() {
-        for url in [
-            "redis://127.0.0.1:6379/0",
-            "rediss://db.example:6380/3",
-            "redis+unix:///run/redis.sock?db=2",
-            "redis-sentinel://a:26379,b:26380/1?service=main",
-            "redis-cluster://a:7000,b:7001",
-        ] {
-            assert_eq!(RedisConfig::new(url).unwrap().to_string(), url);
-        }
-    }
-
-    #[test]
-    fn credentials_are_read_and_never_shown() {
-        let config = RedisConfig::new("redis://bob:p%40ss@h:1/0").unwrap();
-        assert_eq!((config.username(), config.password()), (Some("bob"), Some("p@ss")));
-        assert!(!format!("{config:?} {config}").contains("p@ss"));
-        let error = RedisConfig::new("redis://:secret@h:1/many").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "read the redis url redis://h:1/many: the database must be a number from 0 to 255, found many"
-        );
-    }
-
-    #[test]
-    fn a_wrong_url_is_told_by_its_part() {
-        let error = |url: &str| RedisConfig::new(url).unwrap_err().to_string();
-        assert!(error("http://x").contains("the scheme must be redis"));
-        assert!(error("localhost:6379").contains("found localhost"));
-        assert!(error("redis://h:99999/0").contains("the address must be host or host:port"));
-        assert!(error("redis-sentinel://h:1/0").contains("?service= must be the name of the primary"));
-        assert!(error("unix://").contains("the path must be the path of a socket"));
-    }
-}
+mod tests;

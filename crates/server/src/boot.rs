@@ -1,21 +1,18 @@
 //! A worker executable's `main`: flags, configuration, log, signals, exit code.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::future::Future;
 use std::process::ExitCode;
 
-use clap::Parser;
 use cogworker_core::redis_config::RedisConfig;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info, warn};
 
 use crate::app::App;
-use crate::cli::Flags;
-use crate::config::{Config, ConfigError, load};
+use crate::config::Config;
 use crate::logging::{self, LogHandle};
 use crate::server::{Server, ServerHandle};
-use crate::{config, exit_code};
+use crate::{cli, exit_code};
 
 /// What the application learns before it builds its [`App`].
 #[derive(Debug, Clone)]
@@ -67,34 +64,15 @@ where
     S: Send + Sync + 'static,
     E: Display,
 {
-    let flags = match Flags::try_parse() {
-        Ok(flags) => flags,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { exit_code::CONFIGURATION } else { exit_code::CLEAN }.into();
-        }
+    let config = match cli::start() {
+        Ok(loaded) => loaded.config,
+        Err(code) => return code,
     };
-    let variables: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let loaded = match load(&flags, &variables) {
-        Ok(loaded) => loaded,
-        Err(error) => return refuse(&error),
-    };
-    if flags.print_config {
-        print!("{loaded}");
-        return exit_code::CLEAN.into();
-    }
-    let config = loaded.config;
-    if let Err(error) = export_environment(&config.environment, &variables) {
-        eprintln!("failed to export the environment's name: {error}");
-        return exit_code::FAILURE.into();
-    }
-    let log = match logging::install(config.logfile.as_deref()) {
+    let filter = std::env::var("RUST_LOG").ok();
+    let log = match logging::init(config.logfile.as_deref(), filter.as_deref()) {
         Ok(log) => log,
         Err(error) => {
-            let path = config.logfile.unwrap_or_default();
-            eprintln!("failed to open the log file {}: {error}", path.display());
+            eprintln!("cogworker: failed to {error}");
             return exit_code::CONFIGURATION.into();
         }
     };
@@ -110,29 +88,6 @@ where
             exit_code::FAILURE.into()
         }
     }
-}
-
-fn refuse(error: &ConfigError) -> ExitCode {
-    eprintln!("failed to {error}");
-    exit_code::CONFIGURATION.into()
-}
-
-/// Executes this program again with the variables set, unless they are. Setting them in place is
-/// not safe once other threads may exist, which nobody can rule out before `main`.
-fn export_environment(name: &str, variables: &BTreeMap<String, String>) -> std::io::Result<()> {
-    let wanted = config::ENVIRONMENT_VARIABLES;
-    if wanted.iter().all(|variable| variables.get(*variable).is_some_and(|value| value == name)) {
-        return Ok(());
-    }
-    use std::os::unix::process::CommandExt;
-    let mut arguments = std::env::args_os();
-    let program = std::env::current_exe()?;
-    let mut command = std::process::Command::new(program);
-    if let Some(first) = arguments.next() {
-        command.arg0(first);
-    }
-    command.args(arguments).envs(wanted.map(|variable| (variable, name)));
-    Err(command.exec())
 }
 
 async fn work<F, Fut, S, E>(config: Config, build: F, log: LogHandle) -> u8

@@ -1,66 +1,154 @@
-//! The flags of a worker executable.
+//! The command line of a worker, and the first step of its `main`.
 
-use std::path::PathBuf;
+mod args;
+pub mod environment;
+mod report;
 
-use clap::Parser;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
 
-use crate::config::parse_queue_flag;
+use clap::{CommandFactory, Parser};
 
-/// The flags of a worker; the same ones that `cogworker` and `cogworkerswarm` take.
-#[derive(Debug, Clone, Default, Parser)]
-#[command(
-    version,
-    about = "Runs background jobs from Redis.",
-    after_help = "Exit codes: 0 after a clean stop, 1 after a failure, 2 for a wrong flag or configuration.\n\
-                  Signals: TERM and INT stop gracefully, TSTP stops taking jobs, TTIN logs what is running, \
-                  HUP reopens the log file."
-)]
+pub use self::args::Cli;
+use crate::config::{self, Config, EnvVars, Flags, LoadError, Sources};
+use crate::exit_code;
+
+/// A configuration and where each part of it came from.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Flags {
-    /// The worker executable; for `cogworker` and `cogworkerswarm`, a worker itself ignores it
-    #[arg(short = 'r', long = "require", value_name = "PATH")]
-    pub require: Option<PathBuf>,
-
-    /// YAML configuration file
-    #[arg(short = 'C', long = "config", value_name = "PATH")]
-    pub config: Option<PathBuf>,
-
-    /// How many jobs run at a time [default: 10]
-    #[arg(short = 'c', long = "concurrency", value_name = "N")]
-    pub concurrency: Option<u64>,
-
-    /// A queue to read, with an optional weight; may be repeated [default: default]
-    #[arg(short = 'q', long = "queue", value_name = "NAME[,WEIGHT]", value_parser = queue_flag)]
-    pub queues: Vec<QueueFlag>,
-
-    /// Write the log to this file
-    #[arg(short = 'L', long = "logfile", value_name = "PATH")]
-    pub logfile: Option<PathBuf>,
-
-    /// The environment's name, exported as APP_ENV, RAILS_ENV and RACK_ENV
-    #[arg(short = 'e', long = "environment", value_name = "NAME")]
-    pub environment: Option<String>,
-
-    /// Print each setting and where it came from, and exit
-    #[arg(long)]
+pub struct Loaded {
+    /// Checked and complete.
+    pub config: Config,
+    /// Where each setting came from.
+    pub sources: Sources,
+    /// Whether `--print-config` asks for a [`report`](Self::report) in place of a run.
     pub print_config: bool,
 }
 
-/// One `-q`: the queue's name, as often as its weight.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueueFlag(pub Vec<String>);
-
-fn queue_flag(text: &str) -> Result<QueueFlag, String> {
-    parse_queue_flag(text).map(QueueFlag)
+impl Loaded {
+    /// Each setting with its source, one a line, in YAML; passwords are shown as `***`.
+    pub fn report(&self) -> String {
+        report::report(&self.config, &self.sources)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
+/// Why a worker does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The flags are wrong, or ask for help or the version.
+    #[error("{0}")]
+    Usage(#[from] clap::Error),
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
 
-    #[test]
-    fn the_flags_do_not_clash() {
-        Flags::command().debug_assert();
+impl Error {
+    /// The [exit code](exit_code) of a process that ends for this reason.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(error) if !error.use_stderr() => exit_code::CLEAN,
+            Self::Usage(_) | Self::Load(_) => exit_code::CONFIGURATION,
+        }
     }
+}
+
+/// Loads the configuration: defaults, then the file, the environment and the flags (P-59).
+///
+/// Nothing but the arguments is read: `args` starts with the program's name, and relative paths
+/// are taken from `cwd`. The file sees the chosen environment in `APP_ENV`, `RAILS_ENV` and `RACK_ENV`
+/// (CONF-10, CONF-11).
+///
+/// ```
+/// use cogworker_server::{cli, config::EnvVars};
+///
+/// let env: EnvVars = [("COGWORKER_CONCURRENCY", "5")].into_iter().collect();
+/// let loaded = cli::load(["worker", "-q", "default,3", "-q", "low"], &env, ".".as_ref())?;
+/// assert_eq!(loaded.config.concurrency, 5);
+/// assert_eq!(loaded.config.queues, ["default", "default", "default", "low"]);
+/// # Ok::<(), cli::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// When the flags, a variable or the file is wrong, or the flags ask for help or the version.
+pub fn load(
+    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    env: &EnvVars,
+    cwd: &Path,
+) -> Result<Loaded, Error> {
+    load_parsed(Cli::try_parse_from(args)?, env, cwd)
+}
+
+fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
+    let (name, source) = environment::resolve(cli.environment.as_deref(), env)?;
+    let mut env = env.clone();
+    for (var, value) in environment::exports(&env, &name) {
+        env.set(var, &value);
+    }
+    let print_config = cli.print_config;
+    let flags = Flags {
+        config: cli.config,
+        concurrency: cli.concurrency,
+        queues: cli.queues,
+        logfile: cli.logfile,
+        environment: (name, source),
+    };
+    let (config, sources) = config::load(&flags, &env, cwd)?;
+    Ok(Loaded { config, sources, print_config })
+}
+
+/// The first step of a worker's `main`: loads the configuration of this process.
+///
+/// When `APP_ENV`, `RAILS_ENV` and `RACK_ENV` do not all name the chosen environment, the program
+/// [replaces itself](environment::export) once with them set, so call this before anything else. Help, the
+/// version, `--print-config` and errors are printed here; the process should then end with the code in `Err`.
+///
+/// # Errors
+///
+/// The exit code with which the process should end.
+pub fn start() -> Result<Loaded, ExitCode> {
+    let env = EnvVars::from_process();
+    let outcome = Cli::try_parse_from(std::env::args_os()).map_err(Error::from).and_then(|cli| {
+        if !cli.print_config {
+            let (name, _) = environment::resolve(cli.environment.as_deref(), &env)?;
+            if let Err(error) = environment::export(&env, &name) {
+                return Ok(Err(format!("failed to start again with the environment {name}: {error}")));
+            }
+        }
+        let cwd = std::env::current_dir().unwrap_or_default();
+        load_parsed(cli, &env, &cwd).map(Ok)
+    });
+    // A closed stream is no reason to panic: the exit code still tells.
+    let to_stderr = |line: &dyn std::fmt::Display| {
+        let _ = writeln!(std::io::stderr(), "cogworker: {line}");
+    };
+    match outcome {
+        Ok(Ok(loaded)) if loaded.print_config => {
+            let _ = std::io::stdout().write_all(loaded.report().as_bytes());
+            Err(exit_code::CLEAN.into())
+        }
+        Ok(Ok(loaded)) => Ok(loaded),
+        Ok(Err(message)) => {
+            to_stderr(&message);
+            Err(exit_code::FAILURE.into())
+        }
+        Err(error) => {
+            match &error {
+                Error::Usage(usage) => {
+                    let _ = usage.print();
+                }
+                Error::Load(load) => to_stderr(load),
+            }
+            Err(error.exit_code().into())
+        }
+    }
+}
+
+/// The flags as clap knows them, for completions and manual pages.
+pub fn command() -> clap::Command {
+    Cli::command()
 }

@@ -1,99 +1,88 @@
-//! The worker's settings and where they come from.
+//! The settings of a worker.
 //!
-//! Defaults, then the YAML file (`-C`), then the environment (`REDIS_URL`, `COGWORKER_<KEY>`),
-//! then the flags; the later one wins. Anything that cannot be used is an error that names the
-//! place, the key, what was expected and what was found.
+//! [`Config`] is made by a [builder](Config::builder), which checks it, or by [`cli::load`](crate::cli::load)
+//! from a file, the environment and flags. Every setting is described in `docs/configuration.md`; its
+//! name, bounds and variable stand in one table, [`Key`].
 
-mod erb;
-mod error;
+mod builder;
+mod env_vars;
+pub mod erb;
+mod fetch_mode;
 mod file;
+mod key;
 mod layers;
-mod setting;
+mod nearest;
+mod node;
+mod queue;
+mod redis;
+mod rule;
+mod source;
+mod yaml;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cogworker_core::redis_config::RedisConfig;
 
-pub use error::ConfigError;
-pub(crate) use layers::ENVIRONMENT_VARIABLES;
-pub use layers::{Loaded, Sources, load};
-pub use setting::{Key, parse_queue_flag};
+pub use self::builder::{ConfigBuilder, ConfigError};
+pub use self::env_vars::EnvVars;
+pub use self::fetch_mode::FetchMode;
+pub use self::key::Key;
+pub use self::layers::LoadError;
+pub(crate) use self::layers::{Flags, load};
+pub use self::queue::WeightedQueue;
+pub use self::rule::Mismatch;
+pub(crate) use self::rule::check_environment;
+pub use self::source::{Source, Sources};
 
-/// How jobs are taken off their queues (MODE-01).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum FetchMode {
-    /// Onto an in-progress list of the process: nothing is lost when it dies.
-    #[default]
-    Reliable,
-    /// Popped: a job of a process that dies is lost.
-    Basic,
-}
-
-impl FetchMode {
-    /// As written in a configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Reliable => "reliable",
-            Self::Basic => "basic",
-        }
-    }
-}
-
-/// The settings of a worker process. The defaults are the gem's (CONF-12).
+/// The settings of a worker process (CONF-02, CONF-03, CONF-12, MODE-01, MAXO-02).
 ///
 /// ```
 /// use cogworker_server::Config;
 ///
-/// let mut config = Config::default();
-/// config.queues = vec!["default".into(), "default".into(), "low".into()]; // a repeat is a weight
-/// config.concurrency = 25;
+/// # fn main() -> Result<(), cogworker_server::ConfigError> {
+/// let config = Config::builder().concurrency(25).queue("default", 3).queue("low", 1).build()?;
+/// assert_eq!(config.queues, ["default", "default", "default", "low"]);
+/// # Ok(())
+/// # }
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
-    /// How many jobs run at a time.
+    /// How many jobs run at the same time.
     pub concurrency: usize,
-    /// The queues it reads; naming one twice gives it twice the weight.
+    /// The queues to work on; a queue that is repeated is that much more likely to be asked first.
     pub queues: Vec<String>,
     /// How jobs are taken off their queues.
     pub fetch: FetchMode,
-    /// The longest pause between two looks at empty queues, where they cannot be waited on.
+    /// The longest pause between two looks at queues that stay empty.
     pub fetch_idle_max_interval: Duration,
-    /// A process without a heartbeat for so long is dead, and its jobs are recovered.
+    /// How long a process must have been silent before others take over its jobs.
     pub orphan_threshold: Duration,
-    /// A job recovered more often than this goes to dead.
+    /// How often a job may be taken over before it is dead.
     pub max_orphanings: u32,
-    /// How long a unique lock holds at most, from when its job is due.
+    /// How long a unique lock lasts when the job does not say.
     pub unique_lock_ttl: Duration,
-    /// Whether a periodic entry's latest due slot runs at the first start.
+    /// Whether a periodic job that was missed while no worker ran is run once at the next start.
     pub periodic_catch_up: bool,
-    /// How long running jobs have to finish at a stop.
+    /// How long running jobs may go on after a stop was asked for.
     pub shutdown_timeout: Duration,
-    /// Where the log goes; without, to standard output.
-    pub logfile: Option<PathBuf>,
-    /// The environment's name.
+    /// The name of the environment, such as `production`.
     pub environment: String,
+    /// The log file; `None` is standard output.
+    pub logfile: Option<PathBuf>,
     /// Where Redis is.
     pub redis: RedisConfig,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            concurrency: 10,
-            queues: vec!["default".into()],
-            fetch: FetchMode::Reliable,
-            fetch_idle_max_interval: Duration::from_secs(1),
-            orphan_threshold: Duration::from_secs(300),
-            max_orphanings: 3,
-            unique_lock_ttl: Duration::from_secs(86_400),
-            periodic_catch_up: true,
-            shutdown_timeout: Duration::from_secs(25),
-            logfile: None,
-            environment: "development".into(),
-            redis: RedisConfig::default(),
-        }
+impl Config {
+    /// Starts from the defaults.
+    pub fn builder() -> ConfigBuilder {
+        ConfigBuilder::default()
+    }
+
+    /// Each queue once, in the order of its first mention, with the number of mentions as its weight.
+    pub fn weighted_queues(&self) -> Vec<WeightedQueue> {
+        queue::weighted(&self.queues)
     }
 }

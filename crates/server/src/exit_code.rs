@@ -1,10 +1,10 @@
-//! What a worker's exit code means.
+//! The exit codes of a worker process.
 
-/// A clean stop.
+/// The worker stopped because it was told to, and everything is settled or given back.
 pub const CLEAN: u8 = 0;
 
-/// The worker could not start or go on.
+/// The worker could not go on: the app did not start, or a part that it cannot do without failed.
 pub const FAILURE: u8 = 1;
 
-/// A wrong flag or configuration; nothing was started, nothing written to Redis.
+/// The flags, the environment or the configuration file are wrong: starting again will not help.
 pub const CONFIGURATION: u8 = 2;

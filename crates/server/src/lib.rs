@@ -27,7 +27,7 @@ mod services;
 
 pub use app::App;
 pub use boot::{Boot, main};
-pub use config::{Config, FetchMode};
+pub use config::{Config, ConfigBuilder, ConfigError, FetchMode};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
 pub use job_error::{BoxError, JobError, JobResult};

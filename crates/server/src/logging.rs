@@ -1,119 +1,125 @@
-//! The worker's log: one line an event, written at once (LOG-14).
+//! The log of a worker: one line an event, to standard output or a file.
+//!
+//! ```text
+//! 2026-11-30T05:01:38.123Z pid=123 INFO: message key=value
+//! ```
+//!
+//! Times are UTC. Every line is written at once and as a whole (LOG-14), so nothing is lost in a crash and
+//! several processes can share a file. Control characters are escaped: an event is always one line.
+//! `RUST_LOG` chooses what is logged; without it, everything from `info` up.
 
-use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+mod format;
+mod sink;
+
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tracing::{Event, Subscriber};
+use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// Reopens the log file, after it was rotated away.
-#[derive(Debug, Clone)]
+use self::format::{LineFields, LineFormat};
+use self::sink::{LogFile, Sink};
+
+/// What is logged when nothing else is asked for.
+pub const DEFAULT_FILTER: &str = "info";
+
+/// The variable that chooses what is logged.
+pub const FILTER_VAR: &str = "RUST_LOG";
+
+/// A log that cannot be set up or reopened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoggingError {
+    /// The log file cannot be opened.
+    #[error("log file {path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The filter is not understood.
+    #[error(
+        "RUST_LOG: expected directives such as info or cogworker_server=debug, found {filter:?}: {source}"
+    )]
+    Filter {
+        /// As it was given.
+        filter: String,
+        /// The parser's reason.
+        source: ParseError,
+    },
+    /// The program has set up a log already.
+    #[error("a log is set up already: {0}")]
+    AlreadySet(#[source] TryInitError),
+}
+
+/// A hold on the log, to reopen its file.
+#[derive(Clone, Debug)]
 pub struct LogHandle {
-    target: Arc<Target>,
+    file: Option<Arc<LogFile>>,
 }
 
 impl LogHandle {
-    /// Opens the file anew; lines go on into the old one if that fails.
+    /// Opens the log file again under its name, as after it was renamed by a log rotation. Without a file,
+    /// does nothing.
     ///
     /// # Errors
-    /// When the file cannot be opened.
-    pub fn reopen(&self) -> io::Result<()> {
-        if let Target::File { path, file } = &*self.target {
-            let opened = open(path)?;
-            *file.lock().unwrap_or_else(PoisonError::into_inner) = opened;
+    ///
+    /// When the file cannot be opened; the log then goes on into the old one.
+    pub fn reopen(&self) -> Result<(), LoggingError> {
+        match &self.file {
+            None => Ok(()),
+            Some(file) => {
+                file.reopen().map_err(|source| LoggingError::File { path: file.path().to_owned(), source })
+            }
         }
-        Ok(())
     }
 }
 
-#[derive(Debug)]
-enum Target {
-    Stdout,
-    File { path: PathBuf, file: Mutex<File> },
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
-}
-
-/// Installs the log for the whole process: to `path`, or to standard output. `RUST_LOG` chooses
-/// what is logged; by default everything from `info` up. A subscriber that is installed already
-/// stays.
+/// Sets up the log of this process. `filter` is the value of `RUST_LOG`.
 ///
 /// # Errors
-/// When the file cannot be opened.
-pub fn install(path: Option<&Path>) -> io::Result<LogHandle> {
-    let target = Arc::new(match path {
-        Some(path) => Target::File { path: path.to_owned(), file: Mutex::new(open(path)?) },
-        None => Target::Stdout,
-    });
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(path.is_none() && io::stdout().is_terminal())
-        .event_format(Line)
-        .with_writer(LineWriter(target.clone()))
-        .finish();
-    let _ = tracing::subscriber::set_global_default(subscriber);
-    Ok(LogHandle { target })
+///
+/// When the file cannot be opened, the filter is not understood, or the program has a log already (which
+/// a program that embeds a worker may want to ignore).
+pub fn init(logfile: Option<&Path>, filter: Option<&str>) -> Result<LogHandle, LoggingError> {
+    let (subscriber, handle) = subscriber(logfile, filter)?;
+    subscriber.try_init().map_err(LoggingError::AlreadySet)?;
+    Ok(handle)
 }
 
-/// `2026-11-30T05:01:38.123456Z pid=123 INFO: message key=value`
-struct Line;
-
-impl<S, N> FormatEvent<S, N> for Line
-where
-    S: Subscriber + for<'a> LookupSpan<'a>,
-    N: for<'a> FormatFields<'a> + 'static,
-{
-    fn format_event(
-        &self,
-        context: &FmtContext<'_, S, N>,
-        mut line: Writer<'_>,
-        event: &Event<'_>,
-    ) -> fmt::Result {
-        SystemTime.format_time(&mut line)?;
-        write!(line, " pid={} {}: ", std::process::id(), event.metadata().level())?;
-        context.field_format().format_fields(line.by_ref(), event)?;
-        writeln!(line)
-    }
-}
-
-#[derive(Clone)]
-struct LineWriter(Arc<Target>);
-
-impl Write for LineWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write_all(bytes).map(|()| bytes.len())
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &*self.0 {
-            Target::Stdout => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(bytes)?;
-                stdout.flush()
-            }
-            Target::File { file, .. } => file.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for LineWriter {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
+/// The log as a subscriber, for a program that composes its own.
+///
+/// # Errors
+///
+/// As for [`init`].
+pub fn subscriber(
+    logfile: Option<&Path>,
+    filter: Option<&str>,
+) -> Result<(impl Subscriber + Send + Sync + 'static, LogHandle), LoggingError> {
+    let filter = filter.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT_FILTER);
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source })?;
+    let file = match logfile {
+        None => None,
+        Some(path) => Some(Arc::new(
+            LogFile::open(path).map_err(|source| LoggingError::File { path: path.to_owned(), source })?,
+        )),
+    };
+    let sink = match &file {
+        Some(file) => Sink::File(Arc::clone(file)),
+        None => Sink::Stdout,
+    };
+    let layer = tracing_subscriber::fmt::layer()
+        .with_ansi(sink.is_terminal())
+        .fmt_fields(LineFields)
+        .event_format(LineFormat::new())
+        // A line that cannot be written is lost: the report would go to standard error and panic if
+        // that is closed too.
+        .log_internal_errors(false)
+        .with_writer(sink);
+    Ok((tracing_subscriber::registry().with(filter).with(layer), LogHandle { file }))
 }

@@ -169,10 +169,8 @@ async fn pick_up(redis: &TestRedis, queues: usize, report: &mut Report) -> Outco
         let _ = ctx.state().send(Instant::now());
         async {}
     };
-    let mut config = Config::default();
-    config.redis = RedisConfig::new(&redis.url())?;
-    config.queues = (0..queues).map(|index| format!("q{index}")).collect();
-    let names = config.queues.clone();
+    let names: Vec<String> = (0..queues).map(|index| format!("q{index}")).collect();
+    let config = Config::builder().redis(RedisConfig::new(&redis.url())?).queues(&names).build()?;
     let server = Server::new(config, App::new(started).job(note));
     let handle = server.handle();
     let serving = tokio::spawn(server.run(std::future::pending()));

@@ -52,7 +52,7 @@ impl Redis {
         let client = redis.shared.client.clone();
         let connected = client.wait_for_connect();
         tokio::pin!(connected);
-        let deadline = tokio::time::sleep(config.connect_timeout());
+        let deadline = tokio::time::sleep(config.connect_timeout);
         tokio::pin!(deadline);
         let mut last = None;
         loop {
@@ -65,7 +65,7 @@ impl Redis {
                 Ok((error, _)) = errors.recv() => last = Some(RedisError::from_fred(&error)),
                 () = &mut deadline => {
                     last.get_or_insert_with(|| {
-                        RedisError::TimedOut(format!("no connection after {:?}", config.connect_timeout()))
+                        RedisError::TimedOut(format!("no connection after {:?}", config.connect_timeout))
                     });
                 }
             }
@@ -88,7 +88,7 @@ impl Redis {
         Ok(Self {
             shared: Arc::new(Shared {
                 client: hardened::client(config)?,
-                keys: KeySpace::with_prefix(config.key_prefix()),
+                keys: KeySpace::with_prefix(config.key_prefix.as_deref().unwrap_or("")),
                 config: config.clone(),
                 calls: AtomicI64::new(1),
                 resetting: AtomicBool::new(false),

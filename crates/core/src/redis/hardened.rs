@@ -12,7 +12,7 @@ use fred::types::config::{
 };
 
 use super::RedisError;
-use crate::redis_config::{RedisConfig, Topology};
+use crate::redis_config::{HostPort, RedisConfig, Topology};
 
 /// How long the client waits between two attempts to connect: from the first value, doubling,
 /// up to the second, without end.
@@ -30,7 +30,7 @@ pub(super) fn subscriber(config: &RedisConfig) -> Result<SubscriberClient, Redis
 
 fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
     let mut builder = Builder::from_config(fred_config(config)?);
-    let connect_timeout = config.connect_timeout();
+    let connect_timeout = config.connect_timeout;
     builder
         .with_connection_config(|connection| {
             // A repeated write counts twice; whoever called decides about a repeat.
@@ -60,7 +60,7 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
             };
         })
         .set_performance_config(PerformanceConfig {
-            default_command_timeout: config.command_timeout(),
+            default_command_timeout: config.command_timeout,
             ..Default::default()
         })
         .set_policy(ReconnectPolicy::new_exponential(0, RECONNECT_MS.0, RECONNECT_MS.1, 2));
@@ -68,10 +68,10 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
 }
 
 fn fred_config(config: &RedisConfig) -> Result<Config, RedisError> {
-    let hosts = |hosts: &[(String, u16)]| -> Vec<Server> {
-        hosts.iter().map(|(host, port)| Server::new(host.as_str(), *port)).collect()
+    let hosts = |hosts: &[HostPort]| -> Vec<Server> {
+        hosts.iter().map(|node| Server::new(node.host.as_str(), node.port)).collect()
     };
-    let server = match config.topology() {
+    let server = match &config.topology {
         Topology::Single { host, port } => {
             ServerConfig::Centralized { server: Server::new(host.as_str(), *port) }
         }
@@ -82,20 +82,20 @@ fn fred_config(config: &RedisConfig) -> Result<Config, RedisError> {
         Topology::Sentinel { hosts: nodes, service } => ServerConfig::Sentinel {
             hosts: hosts(nodes),
             service_name: service.clone(),
-            username: None,
-            password: None,
+            username: config.sentinel_username.clone(),
+            password: config.sentinel_password.clone(),
         },
     };
-    let tls = if config.tls() { Some(tls()?) } else { None };
+    let tls = if config.tls { Some(tls()?) } else { None };
     Ok(Config {
         // Redis away at the start is waited for like Redis away later.
         fail_fast: false,
         // Flat replies in RESP2 are taken for pub/sub messages far more often than in RESP3.
         version: RespVersion::RESP3,
         server,
-        username: config.username().map(str::to_owned),
-        password: config.password().map(str::to_owned),
-        database: (config.database() != 0).then(|| config.database()),
+        username: config.username.clone(),
+        password: config.password.clone(),
+        database: (config.db != 0).then_some(config.db),
         tls,
         ..Default::default()
     })

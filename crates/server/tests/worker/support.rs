@@ -139,9 +139,7 @@ pub(crate) struct Worker {
 }
 
 pub(crate) fn config(redis: &TestRedis) -> Result<Config, Box<dyn Error>> {
-    let mut config = Config::default();
-    config.redis = RedisConfig::new(&redis.url())?;
-    Ok(config)
+    Ok(Config::builder().redis(RedisConfig::new(&redis.url())?).build()?)
 }
 
 /// A worker on the queue `default` with the app above.

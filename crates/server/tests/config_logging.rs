@@ -1,0 +1,131 @@
+//! The log's lines and files.
+
+use std::path::Path;
+
+use cogworker_server::logging::{self, LoggingError};
+use tracing::subscriber::with_default;
+
+/// The lines after the time, with this process's number replaced.
+fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map(|line| {
+            let (time, rest) = line.split_once(' ').unwrap_or_default();
+            assert!(time.len() == 24 && time.ends_with('Z'), "{line}");
+            rest.replace(&format!("pid={} ", std::process::id()), "pid=N ")
+        })
+        .collect()
+}
+
+#[test]
+fn a_line_has_time_pid_level_message_fields_and_the_fields_of_spans() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let (subscriber, _) = logging::subscriber(Some(&path), None).unwrap();
+    with_default(subscriber, || {
+        tracing::info!(queue = "low", count = 3, note = "two words", empty = "", "started {}", 1);
+        let outer = tracing::info_span!("run", jid = "abc").entered();
+        let inner = tracing::info_span!("step", n = 2).entered();
+        tracing::warn!(error = %"a=b", "failed");
+        drop((inner, outer));
+        tracing::error!("bad\nline \u{1b}[31m é");
+        tracing::error!(text = "a\nb", other = ?"c\nd", list = ?[1, 2], shown = %"e\nf", "x");
+        tracing::debug!("not shown");
+    });
+    assert_eq!(
+        lines(&path),
+        [
+            "pid=N INFO: started 1 queue=low count=3 note=\"two words\" empty=\"\"",
+            "pid=N WARN: failed error=\"a=b\" jid=abc n=2",
+            "pid=N ERROR: bad\\nline \\u{1b}[31m é",
+            "pid=N ERROR: x text=\"a\\nb\" other=\"c\\nd\" list=\"[1, 2]\" shown=\"e\\nf\"",
+        ]
+    );
+}
+
+#[test]
+fn log_14_each_line_is_in_the_file_as_soon_as_it_is_logged() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let (subscriber, _) = logging::subscriber(Some(&path), None).unwrap();
+    with_default(subscriber, || {
+        for count in 1..=3 {
+            tracing::info!("line");
+            assert_eq!(lines(&path).len(), count);
+        }
+    });
+}
+
+#[test]
+fn the_filter_chooses_levels_and_targets() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let (subscriber, _) = logging::subscriber(Some(&path), Some("warn,chatty=debug")).unwrap();
+    with_default(subscriber, || {
+        tracing::info!("hidden");
+        tracing::debug!(target: "chatty", "shown");
+    });
+    assert_eq!(lines(&path), ["pid=N DEBUG: shown"]);
+}
+
+#[test]
+fn a_reopened_log_goes_on_in_a_new_file_under_the_old_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, rotated) = (dir.path().join("log"), dir.path().join("log.1"));
+    let (subscriber, handle) = logging::subscriber(Some(&path), None).unwrap();
+    with_default(subscriber, || {
+        tracing::info!("first");
+        std::fs::rename(&path, &rotated).unwrap();
+        tracing::info!("second");
+        handle.reopen().unwrap();
+        tracing::info!("third");
+    });
+    assert_eq!(lines(&rotated), ["pid=N INFO: first", "pid=N INFO: second"]);
+    assert_eq!(lines(&path), ["pid=N INFO: third"]);
+}
+
+#[test]
+fn a_log_that_cannot_be_reopened_goes_on_in_the_old_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, moved) = (dir.path().join("logs"), dir.path().join("moved"));
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("log");
+    let (subscriber, handle) = logging::subscriber(Some(&path), None).unwrap();
+    with_default(subscriber, || {
+        std::fs::rename(&folder, &moved).unwrap();
+        let error = handle.reopen().unwrap_err();
+        assert!(matches!(&error, LoggingError::File { path: found, .. } if *found == path), "{error}");
+        tracing::info!("still here");
+    });
+    assert_eq!(lines(&moved.join("log")), ["pid=N INFO: still here"]);
+}
+
+#[test]
+fn a_log_is_appended_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    for _ in 0..2 {
+        let (subscriber, _) = logging::subscriber(Some(&path), Some("")).unwrap();
+        with_default(subscriber, || tracing::info!("again"));
+    }
+    assert_eq!(lines(&path).len(), 2);
+}
+
+#[test]
+fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
+    let error = |path: Option<&Path>, filter| match logging::subscriber(path, filter) {
+        Ok(_) => panic!("accepted"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        error(Some(Path::new("/none/log")), None),
+        "log file /none/log: No such file or directory (os error 2)"
+    );
+    let message = error(None, Some("a=b=c"));
+    assert!(
+        message.starts_with(
+            "RUST_LOG: expected directives such as info or cogworker_server=debug, found \"a=b=c\": "
+        ),
+        "{message}"
+    );
+}
