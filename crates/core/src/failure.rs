@@ -1,6 +1,7 @@
 //! What a failed run leaves behind.
 
 use std::error::Error;
+use std::fmt::Write;
 
 /// Messages are stored up to so many characters (RETRY-11).
 pub const MESSAGE_LIMIT: usize = 10_000;
@@ -36,7 +37,13 @@ impl Failure {
             backtrace.push(format!("caused by: {cause}"));
             source = cause.source();
         }
-        Self { class: short_name(type_name).to_owned(), message: error.to_string(), backtrace }
+        let class = short_name(type_name).to_owned();
+        // `to_string` panics when the error's own `Display` fails (RETRY-08).
+        let mut message = String::new();
+        if write!(message, "{error}").is_err() {
+            message = format!("#<{class}>");
+        }
+        Self { class, message, backtrace }
     }
 
     /// A job that panicked.

@@ -1,9 +1,6 @@
-//! A whole worker on a real Redis: running, settling, scheduling, presence, outages.
+//! A worker under load and in outages: picking up, sharing, losing nothing.
 
 mod fetching;
 mod outages;
-mod presence;
-mod running;
 mod schedule;
-mod settling;
 mod support;

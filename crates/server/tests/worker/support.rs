@@ -203,11 +203,6 @@ impl Worker {
         let command = if reply == "zset" { "ZRANGE" } else { "LRANGE" };
         self.redis.cli(&[command, key, "0", "-1"]).strings()
     }
-
-    /// Puts raw bytes on a queue, as another program would.
-    pub(crate) fn push_raw(&self, queue: &str, raw: &[u8]) {
-        self.redis.cli(&[b"LPUSH".as_slice(), format!("cogworker:queue:{queue}").as_bytes(), raw]);
-    }
 }
 
 pub(crate) fn note(args: &str) -> Result<Note, serde_json::Error> {

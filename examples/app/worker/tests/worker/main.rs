@@ -1,0 +1,8 @@
+//! The worker as a process: signals, exit codes, configuration, crashes.
+
+mod boot;
+mod configuration;
+mod crashes;
+mod jobs;
+mod signals;
+mod support;
