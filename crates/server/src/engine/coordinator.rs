@@ -43,6 +43,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// How often the work hash is brought up to date while jobs run.
 const BOARD_PERIOD: Duration = Duration::from_millis(100);
+/// The shortest sleep of the loop.
+const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 /// How often strays are looked for; the second is used after a call of unknown fate.
 const RECONCILE_PERIODS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// How often paused queues are looked at, and queues beyond the number of waits.
@@ -251,27 +253,30 @@ impl Engine {
 
     /// The next moment at which something is due by the clock.
     fn next_wake(&self) -> Instant {
+        let now = Instant::now();
         let mut wake = self.next_look;
         let mut sooner = |at: Instant| wake = wake.min(at);
-        if self.slots.board_is_live() {
+        if self.board.is_none() && self.slots.board_is_live() {
             sooner(self.next_board);
         }
         if let Some(at) = self.settler.held_until() {
             sooner(at);
         }
-        if self.fetch.is_none() && self.fetch_not_before > Instant::now() {
+        if self.fetch.is_none() && self.fetch_not_before > now {
             sooner(self.fetch_not_before);
         }
         if self.needs_glances() && self.fetch.is_none() {
             sooner(self.next_glance);
         }
-        if self.slots.free() == 0 && (!self.buffer.is_empty() || self.waits.any_under_way()) {
-            sooner(self.slot_freed + STARVED_AFTER);
+        let starved_at = self.slot_freed + STARVED_AFTER;
+        if self.slots.free() == 0 && starved_at > now {
+            sooner(starved_at);
         }
         if let Some(shutdown) = &self.stopping {
             sooner(shutdown.next_wake());
         }
-        wake
+        // What is overdue waits for an event, not for the clock: looking again at once would only spin.
+        wake.max(now + SHORTEST_SLEEP)
     }
 
     fn obey(&mut self, command: Command) {
@@ -448,8 +453,17 @@ impl Engine {
 
     // ---- fetching ------------------------------------------------------------------------
 
+    /// True when no slot has become free for so long that others can run what is taken ahead here
+    /// sooner than this process.
+    fn is_starved(&self) -> bool {
+        self.slots.free() == 0 && self.slot_freed.elapsed() >= STARVED_AFTER
+    }
+
     /// How many further jobs to take now.
     fn room(&self) -> usize {
+        if self.is_starved() {
+            return 0;
+        }
         let wanted = self.slots.free() + self.pace.surplus(self.slots.count());
         // Settling must keep up: what waits there is held on the list too.
         let unsettled = self.settler.waiting().saturating_sub(scripts::BATCH_LIMIT);
@@ -532,8 +546,7 @@ impl Engine {
     }
 
     fn plan_waits(&mut self) {
-        let starved = self.slots.free() == 0 && self.slot_freed.elapsed() >= STARVED_AFTER;
-        if starved {
+        if self.is_starved() {
             // Others can run these at once; here they would wait for a slot.
             self.waits.disarm_all();
             self.give_back_buffer();

@@ -24,8 +24,11 @@ async fn a_stop_waits_for_running_jobs_and_starts_no_further_ones_proc_13() -> T
         config.shutdown_timeout = Duration::from_secs(10);
     })?;
     site.client.push_bulk(&[Numbered(1), Numbered(2), Numbered(3)]).await?;
-    reach("the first runs", || gate.arrived() == 1)?;
+    let listens = || !site.texts(&["PUBSUB", "CHANNELS", "cogworker:signal:*"]).is_empty();
+    reach("the first runs and the worker listens", || gate.arrived() == 1 && listens())?;
     worker.handle.stop();
+    // The control channel is closed just before the engine is told.
+    reach("the worker stops", || site.texts(&["PUBSUB", "CHANNELS", "cogworker:signal:*"]).is_empty())?;
     gate.let_pass(3);
     worker.ended().await?;
     assert_eq!((site.processed(), gate.arrived(), site.waiting("default")), (1, 1, 2));
