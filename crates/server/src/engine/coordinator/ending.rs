@@ -1,0 +1,82 @@
+//! The end: running jobs finish or go back, everything is settled.
+
+use cogworker_core::scripts;
+use cogworker_core::time::EpochSeconds;
+use tracing::{error, info};
+
+use super::Engine;
+use crate::engine::claim::Claim;
+use crate::engine::outcome::Outcome;
+use crate::engine::shutdown::ShutdownStep;
+
+impl Engine {
+    /// Moves a shutdown on by what is due; true once nothing is left to do.
+    pub(super) fn may_end(&mut self) -> bool {
+        let Some(shutdown) = &mut self.stopping else { return false };
+        let running = self.slots.busy();
+        let held = !self.buffer.is_empty() || self.fetch.is_some() || self.waits.any_under_way();
+        match shutdown.advance(running, self.slots.tasks_are_gone(), held || !self.settler.is_empty()) {
+            ShutdownStep::Wait => false,
+            ShutdownStep::CancelJobs => {
+                info!("{running} jobs are still running at the shutdown limit: asking them to end");
+                self.scope.cancelled.cancel();
+                false
+            }
+            ShutdownStep::AbortJobs => {
+                self.slots.abort_all();
+                false
+            }
+            ShutdownStep::GiveBackJobs => {
+                // A run that ended in the last moment is settled, not given back.
+                while let Ok(finished) = self.finished.try_recv() {
+                    self.finished(finished);
+                }
+                let unfinished = self.slots.take_all();
+                if !unfinished.is_empty() {
+                    info!("put {} unfinished jobs back on their queues", unfinished.len());
+                }
+                for running in unfinished {
+                    self.give_back(running.claim);
+                }
+                false
+            }
+            ShutdownStep::End => true,
+            ShutdownStep::GiveUp => {
+                error!(
+                    "failed to settle {} jobs before the end: they stay on this process's list until another \
+                     process recovers them",
+                    self.settler.waiting()
+                );
+                true
+            }
+        }
+    }
+
+    /// Whatever is still on the list now was delivered to nobody.
+    pub(super) async fn give_back_leftovers(&mut self) {
+        let (redis, identity) = (self.redis.clone(), self.identity.clone());
+        while self.settler.is_empty() {
+            let mut batch = scripts::SettleBatch::new((0, 0));
+            match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT).await {
+                Ok(listed) if listed.is_empty() => return,
+                Ok(listed) => {
+                    for raw in listed {
+                        let claim = Claim { raw, queue: self.queues.shared_name("default") };
+                        Outcome::given_back(claim, redis.keys(), self.lock_ttl).add_to(&mut batch);
+                    }
+                }
+                Err(error) => return self.outage.report("looking for strays", &error),
+            }
+            match scripts::settle_jobs(&redis, &identity, EpochSeconds::now(), batch).await {
+                Ok(settled) if settled.error.is_none() => {}
+                Ok(settled) => {
+                    if let Some(error) = settled.error {
+                        self.outage.report("giving jobs back", &error);
+                    }
+                    return;
+                }
+                Err(error) => return self.outage.report("giving jobs back", &error),
+            }
+        }
+    }
+}

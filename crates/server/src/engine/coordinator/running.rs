@@ -1,0 +1,119 @@
+//! Starting jobs and taking their ends.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use cogworker_core::failure::Failure;
+use cogworker_core::raw_job::RawJob;
+use tracing::{error, info, warn};
+
+use super::{Engine, IN_PLACE_BURST};
+use crate::engine::claim::Claim;
+use crate::engine::outcome::Outcome;
+use crate::engine::runner::{Finished, Started};
+use crate::engine::slots::Running;
+
+impl Engine {
+    pub(super) fn log_running(&self) {
+        info!("{} of {} slots are busy", self.slots.busy(), self.slots.count());
+        for running in self.slots.running() {
+            let Ok(job) = RawJob::parse(&running.claim.raw) else { continue };
+            info!(
+                jid = job.jid(),
+                class = job.class(),
+                queue = &*running.claim.queue,
+                "running for {:.1} s",
+                running.elapsed().as_secs_f64()
+            );
+        }
+    }
+
+    pub(super) fn may_start(&self) -> bool {
+        !self.buffer.is_empty() && self.slots.free() > 0 && !self.quiet
+    }
+
+    pub(super) fn start_jobs(&mut self) {
+        if !self.may_start() {
+            return;
+        }
+        // What jobs spawn or wait on belongs to the job runtime, wherever they are polled first.
+        let jobs = self.jobs.clone();
+        let _entered = jobs.enter();
+        let mut burst = 0;
+        while burst < IN_PLACE_BURST && self.may_start() {
+            let Some(claim) = self.buffer.pop_front() else { break };
+            burst += 1;
+            self.start(claim);
+        }
+        self.gauges.busy.store(self.slots.busy(), Ordering::Relaxed);
+    }
+
+    pub(super) fn start(&mut self, claim: Claim) {
+        let begun = Instant::now();
+        let job = match RawJob::parse(&claim.raw) {
+            Ok(job) => job,
+            Err(reason) => {
+                error!(queue = &*claim.queue, "buried something that is no job: {reason}");
+                let outcome = Outcome::unparseable(claim.clone(), &reason, self.redis.keys());
+                self.settler.add(outcome);
+                return;
+            }
+        };
+        let class = self.runner.class_of(&job);
+        let mut run = None;
+        let slots = &mut self.slots;
+        let started = self.runner.start(&claim, &job, class, || {
+            run = slots.occupy(claim.clone(), class).ok();
+            run
+        });
+        match started {
+            Started::Ended(result) => {
+                self.pace.ran(begun.elapsed());
+                self.slot_freed = begun;
+                let jid = job.jid();
+                let outcome = match &result {
+                    Ok(()) => Outcome::done(claim.clone(), jid, self.redis.keys()),
+                    Err(failure) => {
+                        log_failure(&job, failure);
+                        Outcome::failed(claim.clone(), failure, self.redis.keys())
+                    }
+                };
+                self.settler.add(outcome);
+            }
+            Started::GoesOn(abort) => {
+                if let (Some(run), Some(abort)) = (run, abort) {
+                    self.slots.set_abort(run, abort);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finished(&mut self, finished: Finished) {
+        let Some(running) = self.slots.release(finished.run) else { return };
+        self.slot_freed = Instant::now();
+        self.pace.ran(running.elapsed());
+        self.runner.polled(running.class, finished.longest_poll);
+        let Running { claim, .. } = running;
+        let outcome = match &finished.result {
+            Ok(()) => {
+                let jid = RawJob::parse(&claim.raw).map(|job| job.jid().to_owned()).unwrap_or_default();
+                Outcome::done(claim, &jid, self.redis.keys())
+            }
+            Err(failure) => {
+                if let Ok(job) = RawJob::parse(&claim.raw) {
+                    log_failure(&job, failure);
+                }
+                Outcome::failed(claim, failure, self.redis.keys())
+            }
+        };
+        self.settler.add(outcome);
+    }
+}
+
+fn log_failure(job: &RawJob<'_>, failure: &Failure) {
+    let attempt = job.retry_count().saturating_add(1);
+    warn!(jid = job.jid(), class = job.class(), attempt, "failed: {}: {}", failure.class, failure.message);
+    for line in &failure.backtrace {
+        tracing::debug!(jid = job.jid(), "  {line}");
+    }
+}

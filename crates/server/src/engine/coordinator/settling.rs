@@ -1,0 +1,51 @@
+//! Sending outcomes to Redis, and what comes of them.
+
+use std::time::Instant;
+
+use cogworker_core::redis::RedisError;
+use cogworker_core::scripts::{self, Settled};
+use cogworker_core::time::EpochSeconds;
+use tracing::warn;
+
+use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE};
+
+impl Engine {
+    pub(super) fn plan_settle(&mut self) {
+        if self.settle.is_some() {
+            return;
+        }
+        let Some(batch) = self.settler.next_batch(Instant::now()) else { return };
+        let (redis, identity) = (self.redis.clone(), self.identity.clone());
+        self.settle = Some(Box::pin(async move {
+            scripts::settle_jobs(&redis, &identity, EpochSeconds::now(), batch).await
+        }));
+    }
+
+    pub(super) fn settled(&mut self, result: Result<Settled, RedisError>) {
+        self.settle = None;
+        match result {
+            Ok(settled) => {
+                self.outage.recovered("settling jobs");
+                let effects = self.settler.settled(settled);
+                for jid in effects.lost {
+                    warn!(
+                        jid,
+                        "lost ownership of a job: it is no longer on this process's list, so nothing was written for it"
+                    );
+                }
+                if let Some(error) = effects.error {
+                    self.outage.report("settling a job", &error);
+                    self.settler.hold_until(Instant::now() + REFUSED_PAUSE);
+                }
+                if effects.next_retry.is_some() {
+                    self.poller_wake.notify_one();
+                }
+            }
+            Err(error) => {
+                self.outage.report("settling jobs", &error);
+                self.suspicious |= error.fate_is_unknown();
+                self.settler.failed(error.fate_is_unknown(), Instant::now() + RETRY_PAUSE);
+            }
+        }
+    }
+}
