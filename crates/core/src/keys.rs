@@ -7,8 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest name of a queue that [`KeySpace`] is asked for in practice is short; a key is a
-/// plain string.
+/// A key as Redis sees it.
 pub type Key = String;
 
 /// Spells the keys of one installation.

@@ -133,6 +133,8 @@ pub(crate) struct Engine {
     next_look: Instant,
     next_glance: Instant,
     suspicious: bool,
+    /// A wait failed since the last look for strays.
+    wait_failed: bool,
 }
 
 enum Event {
@@ -190,6 +192,7 @@ impl Engine {
             next_look: now + RECONCILE_PERIODS.0,
             next_glance: now,
             suspicious: false,
+            wait_failed: false,
         })
     }
 

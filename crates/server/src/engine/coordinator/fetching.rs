@@ -1,7 +1,7 @@
 //! Taking jobs: fetches while there is a backlog, waits while there is none.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Fetched};
@@ -65,7 +65,7 @@ impl Engine {
             Err(error) => {
                 self.outage.report("fetching jobs", &error);
                 self.suspicious |= error.fate_is_unknown();
-                self.fetch_not_before = Instant::now() + RETRY_PAUSE;
+                self.fetch_not_before = Instant::now() + pause_after(&error);
                 self.hungry = true;
                 return;
             }
@@ -145,8 +145,9 @@ impl Engine {
             }
             Err(error) => {
                 self.outage.report("waiting for jobs", &error);
+                self.wait_failed = true;
                 self.suspicious |= error.fate_is_unknown();
-                self.fetch_not_before = Instant::now() + RETRY_PAUSE;
+                self.fetch_not_before = Instant::now() + pause_after(&error);
                 self.hungry = true;
             }
         }
@@ -162,4 +163,9 @@ impl Engine {
             self.give_back(claim);
         }
     }
+}
+
+/// An outage ends by itself, and work should go on at once then; a refusal lasts and is told each time.
+fn pause_after(error: &RedisError) -> Duration {
+    if error.is_outage() { RETRY_PAUSE } else { REFUSED_PAUSE }
 }

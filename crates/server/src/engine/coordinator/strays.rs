@@ -29,6 +29,11 @@ impl Engine {
         match result {
             Ok(listed) => {
                 self.outage.recovered("looking for strays");
+                // An idle wait tells nothing for a long time; one that has not failed since the last
+                // look is well.
+                if !std::mem::take(&mut self.wait_failed) {
+                    self.outage.recovered("waiting for jobs");
+                }
                 let buffered = self.buffer.iter().map(|claim| &claim.raw);
                 let running = self.slots.running().map(|running| &running.claim.raw);
                 let held = buffered.chain(running).chain(self.settler.held());

@@ -88,3 +88,14 @@ fn a_paused_queue_at_boot_is_no_error_and_costs_no_cpu_p_51() -> TestResult {
     assert!(wait_until(Duration::from_secs(2), || processed(&redis) == 1), "not run within 2 s");
     Ok(())
 }
+
+#[test]
+fn the_end_of_an_outage_is_told_though_nothing_is_pushed() -> TestResult {
+    let redis = TestRedis::start()?;
+    let (worker, _) = working(&redis, &[], &[])?;
+    redis.stop();
+    worker.wait_for_log("redis is away", SOON)?;
+    redis.restart()?;
+    worker.wait_for_log("redis is back", SOON)?;
+    Ok(())
+}
