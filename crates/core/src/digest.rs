@@ -85,7 +85,8 @@ fn ruby_string(token: &str) -> String {
     }
 }
 
-/// An integer as it is; a float as Ruby's `Float#to_s`: scientific from 1e16 up and below 1e-4.
+/// An integer as it is; a float as Ruby's `Float#to_s`: scientific from 1e15 up and below 1e-4,
+/// but for fractions below 1e16.
 fn ruby_number(token: &str) -> String {
     if !token.contains(['.', 'e', 'E']) {
         return token.to_owned();
@@ -95,18 +96,23 @@ fn ruby_number(token: &str) -> String {
         return token.to_owned();
     }
     let size = number.abs();
-    if size != 0.0 && !(1e-4..SCIENTIFIC_FROM).contains(&size) {
-        let text = format!("{number:e}");
+    // Where two shortest spellings read back as the same number, serde_json picks the one Ruby picks.
+    let shortest = serde_json::Value::from(number).to_string();
+    let is_plain =
+        (1e-4..SCIENTIFIC_FROM).contains(&size) || (size < 1e16 && size.fract() != 0.0 && size >= 1e-4);
+    if size != 0.0 && !is_plain {
+        let text = if shortest.contains('e') { shortest } else { format!("{number:e}") };
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let point = if mantissa.contains('.') { "" } else { ".0" };
         let exponent: i32 = exponent.parse().unwrap_or(0);
         let sign = if exponent < 0 { '-' } else { '+' };
         return format!("{mantissa}{point}e{sign}{:02}", exponent.abs());
     }
-    format!("{number:?}")
+    shortest
 }
 
-/// The golden data's generator writes `1.0e+15` already.
+/// The gem's generator writes whole numbers from here up as `1.0e+15`; those with a fraction stay plain
+/// up to 1e16.
 const SCIENTIFIC_FROM: f64 = 1e15;
 
 #[cfg(test)]
@@ -124,6 +130,8 @@ mod tests {
             ("0.0001", "0.0001"),
             ("-0.0", "-0.0"),
             ("1.5e300", "1.5e+300"),
+            ("1469303156935435.2", "1469303156935435.2"),
+            ("1e16", "1.0e+16"),
             ("12", "12"),
         ] {
             assert_eq!(ruby_json(ours), ruby, "{ours}");
