@@ -87,7 +87,7 @@ pub(crate) struct EngineParts {
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
     pub(crate) commands: UnboundedReceiver<Command>,
-    /// Told the due time of each new retry.
+    /// Told of new retries, which may be due before all others.
     pub(crate) poller_wake: Arc<Notify>,
 }
 

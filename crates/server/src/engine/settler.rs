@@ -22,8 +22,8 @@ pub(crate) struct Settler {
 /// What a settlement's reply means for the rest of the engine.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// The earliest new entry of the retry set, epoch seconds.
-    pub(crate) next_retry: Option<f64>,
+    /// The retry set has new entries, which may be due before the others.
+    pub(crate) retried: bool,
     /// Jobs that were no longer ours: nothing was written for them.
     pub(crate) lost: Vec<String>,
     /// Why an outcome could not be written; it is tried again.
@@ -90,10 +90,7 @@ impl Settler {
             let step = if outcome.is_done() { acknowledged.next() } else { operations.next() };
             match step {
                 Some(Step::Applied) => {
-                    if let Fate::Filed { score, retried: true, .. } = outcome.fate {
-                        let earliest = effects.next_retry.unwrap_or(f64::INFINITY);
-                        effects.next_retry = Some(earliest.min(score.as_f64()));
-                    }
+                    effects.retried |= matches!(outcome.fate, Fate::Filed { retried: true, .. });
                 }
                 // A repeat that finds nothing was applied the first time.
                 Some(Step::Gone) if outcome.tried => {}

@@ -37,7 +37,7 @@ impl Engine {
                     self.outage.report("settling a job", &error);
                     self.settler.hold_until(Instant::now() + REFUSED_PAUSE);
                 }
-                if effects.next_retry.is_some() {
+                if effects.retried {
                     self.poller_wake.notify_one();
                 }
             }
