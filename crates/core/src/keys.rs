@@ -81,6 +81,8 @@ impl KeySpace {
         repeat_orphans = "cogworker:repeat_orphans";
         /// LIST of outcomes that a stopping process could not file.
         unsettled = "cogworker:unsettled";
+        /// LIST of unsettled records that cannot be used.
+        quarantined_unsettled_records = "cogworker:quarantine:cogworker:unsettled:records";
         /// SET of process identities.
         processes = "cogworker:processes";
         /// STRING counter of successful runs.

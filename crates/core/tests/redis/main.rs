@@ -2,5 +2,6 @@
 
 mod reply_shapes;
 mod scripts_jobs;
+mod scripts_recovery;
 mod scripts_sets;
 mod support;
