@@ -15,7 +15,7 @@ mod settle;
 mod status;
 
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
-pub use inprogress::{list_inprogress, publish_work};
+pub use inprogress::{list_inprogress, newest_inprogress, publish_work};
 pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
     read_totals,

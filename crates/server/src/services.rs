@@ -4,6 +4,7 @@
 pub(crate) mod control;
 pub(crate) mod heartbeat;
 pub(crate) mod poller;
+pub(crate) mod recovery;
 
 use std::future::Future;
 use std::time::Duration;

@@ -154,8 +154,8 @@ pub struct RawBurial {
     pub job: Bytes,
     /// The completed entry.
     pub entry: Vec<u8>,
-    /// Its orphan counter, which goes.
-    pub counter: Option<Key>,
+    /// Its orphan counter, which goes. Without one it was not put there by a recovery.
+    pub counter: Key,
     /// Its locks, which are released.
     pub locks: JobLocks,
 }
@@ -173,7 +173,7 @@ pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<
     for burial in burials {
         call.push(burial.job);
         call.push(burial.entry);
-        positions.push(burial.counter, &mut call);
+        positions.push(Some(burial.counter), &mut call);
         call.push(burial.locks.jid);
         positions.push(burial.locks.unique, &mut call);
         positions.push(burial.locks.running, &mut call);

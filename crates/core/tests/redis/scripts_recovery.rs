@@ -224,8 +224,11 @@ async fn complete_burials_swaps_a_raw_entry_once_maxo_10() -> Outcome {
     let burial = || {
         let unique = Some("cogworker:unique:u".into());
         let locks = JobLocks { jid: "j".into(), unique, ..JobLocks::default() };
-        RawBurial { job: raw("job"), entry: b"job died".to_vec(), counter: None, locks }
+        let counter = "cogworker:orphanings:job".into();
+        RawBurial { job: raw("job"), entry: b"job died".to_vec(), counter, locks }
     };
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 0, "put there otherwise");
+    server.cli(&["SET", "cogworker:orphanings:job", "2"]);
     assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 1);
     assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 0);
     let dead = server.cli(&["ZRANGE", "cogworker:dead", "0", "-1", "WITHSCORES"]).strings();
@@ -243,5 +246,14 @@ async fn prune_processes_takes_off_only_those_whose_presence_lapsed() -> Outcome
     let identities = ["lives".to_owned(), "lapsed".to_owned()];
     assert_eq!(scripts::prune_processes(&redis, &identities).await?, 1);
     assert_eq!(server.cli(&["SMEMBERS", "cogworker:processes"]).strings(), ["lives"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn newest_inprogress_begins_with_the_newest_after_those_skipped() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "old", "newer", "newest"]);
+    assert_eq!(scripts::newest_inprogress(&redis, DEAD, 0).await?, [raw("newest"), raw("newer"), raw("old")]);
+    assert_eq!(scripts::newest_inprogress(&redis, DEAD, 2).await?, [raw("old")]);
     Ok(())
 }
