@@ -163,10 +163,10 @@ impl Slots {
 
     /// Every run with its id.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (RunId, &Running)> {
-        let with_id = |(slot, it): (usize, &'_ Slot)| {
-            it.running.as_ref().map(|running| (RunId { slot, number: running.number }, running))
-        };
-        self.slots.iter().enumerate().filter_map(with_id)
+        self.slots.iter().enumerate().filter_map(|(slot, it)| {
+            let running = it.running.as_ref()?;
+            Some((RunId { slot, number: running.number }, running))
+        })
     }
 
     pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {

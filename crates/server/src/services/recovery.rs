@@ -4,7 +4,7 @@ mod orphans;
 mod records;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cogworker_core::failure::Failure;
