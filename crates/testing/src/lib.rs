@@ -4,6 +4,7 @@
 //!
 //! - [`TestRedis`] starts a Redis server of the test's own in a few milliseconds and removes it again;
 //!   it can be stopped, killed, restarted and paused to play an outage.
+//! - [`FaultProxy`] stands before a server and plays the network: silence, resets, a reply lost, a failover.
 //! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
 //! - [`Resp`] and [`Value`] speak enough of the Redis protocol to look at what a test left behind.
 //! - [`WorkerProcess`] runs a worker program, reads its log and sends it signals.
@@ -23,7 +24,12 @@
 //! The crate works on Unix only, as the worker itself does.
 
 mod debian_packages;
+mod fault_proxy;
+mod frames;
 mod parent_watch;
+mod ports;
+mod proxy_link;
+mod proxy_state;
 mod redis_binary;
 mod resp;
 mod signal;
@@ -34,6 +40,7 @@ mod wait;
 mod worker_log;
 mod worker_process;
 
+pub use fault_proxy::{Fault, FaultProxy};
 pub use redis_binary::{FetchError, RedisBinary, RedisBinaryError};
 pub use resp::{Resp, RespError};
 pub use signal::SignalError;

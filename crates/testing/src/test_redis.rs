@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,16 +13,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::parent_watch::ParentWatch;
+use crate::ports::{PORT_ATTEMPTS, PORTS};
 use crate::{
     RedisBinary, RedisBinaryError, Resp, RespError, SignalError, TestRedisOptions, Value, signal, wait_until,
 };
-
-/// Ports are picked below every system's range for outgoing connections. A client that keeps trying to reach
-/// a stopped server could otherwise be given that very port, and connect to itself.
-const PORTS: std::ops::Range<u16> = 10_000..32_000;
-
-/// How many ports are tried before giving up.
-const PORT_ATTEMPTS: usize = 20;
 
 /// How long a server may take to answer. Normal is a hundredth of a second; loading a large append-only file
 /// on a busy machine is the exception.
@@ -360,6 +354,15 @@ impl TestRedis {
     /// A test that panicked with the lock held leaves nothing half done behind it.
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Its address over TCP, for [`FaultProxy`](crate::FaultProxy) and for any client that takes an address.
+impl ToSocketAddrs for TestRedis {
+    type Iter = std::iter::Once<SocketAddr>;
+
+    fn to_socket_addrs(&self) -> io::Result<Self::Iter> {
+        Ok(std::iter::once(SocketAddr::from(([127, 0, 0, 1], self.port))))
     }
 }
 
