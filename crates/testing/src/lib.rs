@@ -25,12 +25,15 @@
 
 mod debian_packages;
 mod fault_proxy;
+mod fetch;
 mod frames;
 mod parent_watch;
 mod ports;
 mod proxy_link;
 mod proxy_state;
+mod python_wheels;
 mod redis_binary;
+mod redis_search;
 mod resp;
 mod signal;
 mod test_redis;
@@ -41,7 +44,8 @@ mod worker_log;
 mod worker_process;
 
 pub use fault_proxy::{Fault, FaultProxy};
-pub use redis_binary::{FetchError, RedisBinary, RedisBinaryError};
+pub use fetch::FetchError;
+pub use redis_binary::{RedisBinary, RedisBinaryError};
 pub use resp::{Resp, RespError};
 pub use signal::SignalError;
 pub use test_redis::{TestRedis, TestRedisError};

@@ -101,7 +101,10 @@ impl TestRedis {
     }
 
     pub(crate) fn start_with(options: TestRedisOptions) -> Result<Self, TestRedisError> {
-        let binary = RedisBinary::locate()?;
+        let binary = match &options.version {
+            Some(version) => RedisBinary::version(version)?,
+            None => RedisBinary::locate()?,
+        };
         let folder = tempfile::Builder::new().prefix("cogworker-redis-").tempdir()?;
         let mut redis = Self { binary, port: 0, running: Mutex::new(None), folder, options };
         if let Some(port) = redis.options.port {

@@ -16,6 +16,7 @@ use crate::{TestRedis, TestRedisError};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TestRedisOptions {
+    pub(crate) version: Option<String>,
     pub(crate) port: Option<u16>,
     pub(crate) maxmemory: Option<u64>,
     pub(crate) appendonly: bool,
@@ -27,6 +28,14 @@ impl TestRedisOptions {
     /// The defaults.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A server of one version, such as `"6.2"`, instead of the one that is found first; see
+    /// [`RedisBinary::version`](crate::RedisBinary::version).
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
     }
 
     /// A fixed TCP port instead of a free one.
