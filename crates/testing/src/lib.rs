@@ -23,10 +23,12 @@
 //!
 //! The crate works on Unix only, as the worker itself does.
 
+mod certificates;
 mod debian_packages;
 mod fault_proxy;
 mod fetch;
 mod frames;
+mod memory;
 mod parent_watch;
 mod ports;
 mod proxy_link;
@@ -34,9 +36,12 @@ mod proxy_state;
 mod python_wheels;
 mod redis_binary;
 mod redis_search;
+mod replication;
 mod resp;
+mod server_process;
 mod signal;
 mod test_redis;
+mod test_redis_error;
 mod test_redis_options;
 mod value;
 mod wait;
@@ -48,7 +53,8 @@ pub use fetch::FetchError;
 pub use redis_binary::{RedisBinary, RedisBinaryError};
 pub use resp::{Resp, RespError};
 pub use signal::SignalError;
-pub use test_redis::{TestRedis, TestRedisError};
+pub use test_redis::TestRedis;
+pub use test_redis_error::TestRedisError;
 pub use test_redis_options::TestRedisOptions;
 pub use value::Value;
 pub use wait::wait_until;

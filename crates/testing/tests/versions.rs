@@ -8,6 +8,9 @@ fn each_version_that_compatibility_tests_need_can_be_had() {
         let redis = TestRedisOptions::new().version(version).start().unwrap();
         let info = redis.cli(&["INFO", "server"]);
         assert!(info.as_str().unwrap().contains(&format!("redis_version:{version}.")), "{info:?}");
+        assert_eq!(redis.replica().unwrap().info("role").unwrap().unwrap(), "slave");
+        redis.fill_memory().unwrap();
+        assert!(redis.cli(&["SET", "k", "v"]).is_error());
     }
 }
 
