@@ -82,7 +82,8 @@ impl TestRedis {
         Ok(linked && written.is_some() && read >= written)
     }
 
-    fn remember_primary(&self, port: Option<u16>) {
+    /// The role after a restart.
+    pub(crate) fn remember_primary(&self, port: Option<u16>) {
         *self.primary.lock().unwrap_or_else(PoisonError::into_inner) = port;
     }
 }

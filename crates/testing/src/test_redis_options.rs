@@ -101,8 +101,8 @@ impl TestRedisOptions {
 
     /// Speaks TLS on the TCP port (and nothing else there; the unix socket stays plain), with a certificate for
     /// `127.0.0.1` and `localhost` by an authority of its own: [`TestRedis::ca_certificate`]. The `openssl`
-    /// program makes both. Servers built without TLS, such as 6.0 and 6.2 of
-    /// [`version`](TestRedisOptions::version), do not start.
+    /// program makes both. A server built without TLS does not start: of those that are fetched, the
+    /// distribution's alone has it.
     #[must_use]
     pub fn tls(mut self) -> Self {
         self.tls = Some(Certificates::New);
@@ -160,8 +160,9 @@ impl TestRedisOptions {
         set("appendonly", &if self.appendonly { "yes" } else { "no" });
         set("appendfsync", &"always");
         set("daemonize", &"no");
-        // A replica is served at once, not after a pause in which others might join.
-        set("repl-diskless-sync-delay", &"0");
+        // Without a disk, the primary waits for more replicas to join, and then up to a second before it sends
+        // what was written meanwhile.
+        set("repl-diskless-sync", &"no");
         if self.cluster {
             set("cluster-enabled", &"yes");
             set("cluster-node-timeout", &CLUSTER_NODE_TIMEOUT.as_millis().to_string());
