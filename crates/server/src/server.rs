@@ -194,10 +194,8 @@ impl Server {
             redis.close().await;
             return Ok(());
         }
-        let scope = Arc::new(RunScope {
-            client: Client::from_redis(redis.clone()),
-            status_ttl: registry.status_ttl,
-        });
+        let scope =
+            Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
         let recovery = Recovery {
             redis: redis.clone(),
             identity: identity.clone(),

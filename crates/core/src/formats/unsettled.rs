@@ -39,13 +39,9 @@ impl UnsettledRecord {
     /// The key of its set; `None` when it names no set that it may be filed in.
     pub fn target(&self, keys: &KeySpace) -> Option<Key> {
         let plain = KeySpace::default();
-        [
-            (plain.retry(), keys.retry()),
-            (plain.dead(), keys.dead()),
-            (plain.schedule(), keys.schedule()),
-        ]
-        .into_iter()
-        .find_map(|(name, key)| (self.set == name || self.set == key).then_some(key))
+        [(plain.retry(), keys.retry()), (plain.dead(), keys.dead()), (plain.schedule(), keys.schedule())]
+            .into_iter()
+            .find_map(|(name, key)| (self.set == name || self.set == key).then_some(key))
     }
 }
 
@@ -70,7 +66,8 @@ mod tests {
         for raw in ["", "[]", "{}", r#"{"set":"cogworker:dead","score":"x","payload":"{}"}"#] {
             assert_eq!(UnsettledRecord::parse(raw.as_bytes()), None, "{raw}");
         }
-        let other = UnsettledRecord::parse(br#"{"set":"cogworker:queues","score":1,"payload":"{}"}"#).unwrap();
+        let other =
+            UnsettledRecord::parse(br#"{"set":"cogworker:queues","score":1,"payload":"{}"}"#).unwrap();
         assert_eq!(other.target(&KeySpace::default()), None);
     }
 }

@@ -76,8 +76,8 @@ impl Waiter {
             Some(destination) => ("BLMOVE", vec![source, destination, "RIGHT", "LEFT", &seconds]),
             None => ("BRPOP", vec![source, &seconds]),
         };
-        let block_move = client
-            .custom::<Value, _>(CustomCommand::new_static(command, ClusterHash::FirstKey, true), args);
+        let block_move =
+            client.custom::<Value, _>(CustomCommand::new_static(command, ClusterHash::FirstKey, true), args);
         let is_paused = client.custom::<Value, _>(
             CustomCommand::new_static("SISMEMBER", ClusterHash::FirstKey, false),
             vec![pause_set, name],

@@ -58,7 +58,11 @@ pub async fn fetch_jobs<Q: AsRef<str>>(
 
 /// Takes up to `room` (at most [`BATCH_LIMIT`]) jobs off `queues` for good, skipping paused ones
 /// (BFETCH-01 to BFETCH-04). What a lost reply took is lost.
-pub async fn pop_jobs<Q: AsRef<str>>(redis: &Redis, queues: &[Q], room: usize) -> Result<Fetched, RedisError> {
+pub async fn pop_jobs<Q: AsRef<str>>(
+    redis: &Redis,
+    queues: &[Q],
+    room: usize,
+) -> Result<Fetched, RedisError> {
     read_fetched(redis.call(&POP_JOBS, with_queues(redis, Call::new(), queues, room)).await?)
 }
 

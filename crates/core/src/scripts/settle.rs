@@ -93,8 +93,7 @@ impl SettleBatch {
             self.order.push(true);
             return;
         }
-        let traces =
-            Traces { attempt: None, orphan_counter: Some(orphan_counter), locks: locks.clone() };
+        let traces = Traces { attempt: None, orphan_counter: Some(orphan_counter), locks: locks.clone() };
         self.operate(Operation { traces, ..Operation::new("a", job) });
     }
 

@@ -175,7 +175,8 @@ async fn runs_that_cannot_be_counted_are_reported_for_the_next_batch() -> Outcom
         settle(&redis, |batch| batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE)).await?;
     assert_eq!(settled.uncounted, (1, 0));
     server.cli(&["DEL", "cogworker:stats:processed"]);
-    let next = scripts::settle_jobs(&redis, ME, NOW, SettleBatch::new(Held::Listed, settled.uncounted)).await?;
+    let next =
+        scripts::settle_jobs(&redis, ME, NOW, SettleBatch::new(Held::Listed, settled.uncounted)).await?;
     assert_eq!(next.uncounted, (0, 0));
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     Ok(())
@@ -201,7 +202,8 @@ async fn giving_back_a_periodic_run_retakes_its_lock_only_if_it_is_free_or_its_o
         server.cli(&["LPUSH", LIST, lock]);
         let running = Some(format!("periodic:running:{lock}"));
         let locks = JobLocks { jid: "j".into(), running, until_executed: true, ..NONE };
-        settle(&redis, |batch| batch.give_back(raw(lock), "cogworker:queue:q".into(), &locks, 86_400)).await?;
+        settle(&redis, |batch| batch.give_back(raw(lock), "cogworker:queue:q".into(), &locks, 86_400))
+            .await?;
     }
     for (lock, owner, longer) in [("lapsed", "j", true), ("own", "j", true), ("other", "newer", false)] {
         assert_eq!(server.cli(&["GET", &format!("periodic:running:{lock}")]), owner);

@@ -6,9 +6,7 @@ use crate::support::{Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::locks::JobLocks;
 use cogworker_core::redis::Redis;
-use cogworker_core::scripts::{
-    self, Filing, Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, Step,
-};
+use cogworker_core::scripts::{self, Filing, Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, Step};
 use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 

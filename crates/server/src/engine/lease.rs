@@ -62,7 +62,11 @@ mod tests {
     #[test]
     fn it_ends_before_others_may_take_the_jobs() {
         assert_eq!(Lease::new(5 * MINUTE, MINUTE).length(), Duration::from_secs(290));
-        assert_eq!(Lease::new(MINUTE / 6, MINUTE).length(), Duration::from_secs(50), "the presence counts too");
+        assert_eq!(
+            Lease::new(MINUTE / 6, MINUTE).length(),
+            Duration::from_secs(50),
+            "the presence counts too"
+        );
         assert_eq!(Lease::new(MINUTE / 60, MINUTE / 60).length(), Duration::from_millis(500));
     }
 

@@ -15,7 +15,8 @@ pub(crate) struct Queues {
 
 impl Queues {
     pub(crate) fn new(configured: &[String]) -> Self {
-        let mut queues = Self { names: Vec::new(), weights: Vec::new(), paused: Vec::new(), barred: Vec::new() };
+        let mut queues =
+            Self { names: Vec::new(), weights: Vec::new(), paused: Vec::new(), barred: Vec::new() };
         for name in configured {
             match queues.names.iter().position(|known| **known == **name) {
                 Some(index) => queues.weights[index] += 1,

@@ -91,7 +91,12 @@ impl Slots {
     }
 
     /// How to ask the run to end, and how to stop its task if it has one.
-    pub(crate) fn set_controls(&mut self, run: RunId, abort: Option<AbortHandle>, cancellation: Cancellation) {
+    pub(crate) fn set_controls(
+        &mut self,
+        run: RunId,
+        abort: Option<AbortHandle>,
+        cancellation: Cancellation,
+    ) {
         if let Some(running) = self.slots[run.slot].running.as_mut().filter(|it| it.number == run.number) {
             running.abort = abort;
             running.cancellation = cancellation;

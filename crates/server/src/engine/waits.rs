@@ -175,8 +175,7 @@ impl WaitTask {
         let destination = (held == Held::Listed).then_some(self.destination.as_str());
         let mut disarmed = false;
         while !disarmed {
-            let wait =
-                self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
+            let wait = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
             tokio::pin!(wait);
             let result = loop {
                 tokio::select! {

@@ -106,7 +106,8 @@ impl Recovery {
 
     /// What a job leaves that was recovered too often (DEAD-11, DEATH-07).
     fn process_died(&self) -> Failure {
-        let message = format!("orphaned more than {} times: its process died each time", self.limits.max_orphanings);
+        let message =
+            format!("orphaned more than {} times: its process died each time", self.limits.max_orphanings);
         Failure::new("Cogworker::ProcessDied", message)
     }
 }

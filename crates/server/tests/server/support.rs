@@ -81,6 +81,11 @@ impl Gate {
         }
     }
 
+    /// For blocking handlers: arrives without waiting.
+    pub(crate) fn enter(&self) {
+        self.arrived.fetch_add(1, Ordering::SeqCst);
+    }
+
     pub(crate) fn arrived(&self) -> usize {
         self.arrived.load(Ordering::SeqCst)
     }

@@ -97,7 +97,10 @@ impl Engine {
         }
         for run in missing.intersection(&self.missing) {
             if let Some(jid) = self.slots.cancel(*run) {
-                warn!(jid, "lost a job while it runs: it is no longer on this process's list; asked it to end");
+                warn!(
+                    jid,
+                    "lost a job while it runs: it is no longer on this process's list; asked it to end"
+                );
             }
         }
         self.missing = missing;
