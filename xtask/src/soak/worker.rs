@@ -98,6 +98,7 @@ fn ended(job: &SoakJob, ctx: &Context<Arc<Page>>) -> Result<(), JobError> {
     ctx.state().end(ctx.jid().as_str(), ctx.attempt(), End::Failed);
     match job.1 {
         Way::Plain => Err(JobError::new("SoakError", format!("attempt {} is to fail", ctx.attempt()))),
+        #[expect(clippy::panic, reason = "a job that panics is a part of the load")]
         Way::Panic => panic!("attempt {} is to panic", ctx.attempt()),
     }
 }
