@@ -5,6 +5,7 @@
 //! - [`TestRedis`] starts a Redis server of the test's own in a few milliseconds and removes it again;
 //!   it can be stopped, killed, restarted and paused to play an outage.
 //! - [`TestSentinel`] is a primary with replicas and Sentinels that can fail over.
+//! - [`TestCluster`] is a Redis Cluster of three nodes.
 //! - [`FaultProxy`] stands before a server and plays the network: silence, resets, a reply lost, a failover.
 //! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
 //! - [`Resp`] and [`Value`] speak enough of the Redis protocol to look at what a test left behind.
@@ -42,6 +43,7 @@ mod resp;
 mod sentinel_process;
 mod server_process;
 mod signal;
+mod test_cluster;
 mod test_redis;
 mod test_redis_error;
 mod test_redis_options;
@@ -56,6 +58,7 @@ pub use fetch::FetchError;
 pub use redis_binary::{RedisBinary, RedisBinaryError};
 pub use resp::{Resp, RespError};
 pub use signal::SignalError;
+pub use test_cluster::TestCluster;
 pub use test_redis::TestRedis;
 pub use test_redis_error::TestRedisError;
 pub use test_redis_options::TestRedisOptions;

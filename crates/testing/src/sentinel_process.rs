@@ -17,13 +17,17 @@ use crate::{RedisBinary, Resp, RespError, TestRedisError, Value};
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A Sentinel looks at its servers every second to every ten seconds; a test does not wait so long. Versions
-/// before 7.0 know none of these, and are slower. A replica has to have told its state in the last five ping
-/// periods to be chosen, and is asked for it every second: the period must be longer than a fifth of that.
+/// before 7.0 know none of these, and are slower.
+///
+/// During a failover each server is asked for its state once a second, and two periods have to fit that. A replica
+/// that said nothing for five ping periods is not chosen. A server whose role is not what a Sentinel believes for
+/// four publish periods is put back in its place: one that was just promoted too, by a Sentinel which has not
+/// heard yet of the failover.
 const HASTE: [&str; 12] = [
     "info-period",
     "100",
     "publish-period",
-    "100",
+    "600",
     "ping-period",
     "300",
     "ask-period",

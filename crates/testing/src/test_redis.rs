@@ -175,7 +175,7 @@ impl TestRedis {
     /// # Errors
     /// [`TestRedisError::NotRunning`] when it is stopped.
     pub fn pause(&self) -> Result<(), TestRedisError> {
-        self.signal("STOP")
+        Ok(signal::freeze(self.pid().ok_or(TestRedisError::NotRunning)?)?)
     }
 
     /// Lets a paused server go on (SIGCONT).
@@ -183,7 +183,7 @@ impl TestRedis {
     /// # Errors
     /// [`TestRedisError::NotRunning`] when it is stopped.
     pub fn resume(&self) -> Result<(), TestRedisError> {
-        self.signal("CONT")
+        Ok(signal::send(self.pid().ok_or(TestRedisError::NotRunning)?, "CONT")?)
     }
 
     /// Removes all data, scripts and functions included: what a fresh server would hold.
@@ -249,11 +249,6 @@ impl TestRedis {
             connection.command(&["AUTH", password])?;
         }
         Ok(connection)
-    }
-
-    fn signal(&self, name: &str) -> Result<(), TestRedisError> {
-        let pid = self.pid().ok_or(TestRedisError::NotRunning)?;
-        Ok(signal::send(pid, name)?)
     }
 
     fn launch(&self) -> Result<(), TestRedisError> {

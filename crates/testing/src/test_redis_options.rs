@@ -150,6 +150,7 @@ impl TestRedisOptions {
             set("tls-ca-cert-file", &CA_CERTIFICATE);
             set("tls-auth-clients", &"no");
             set("tls-replication", &"yes");
+            set("tls-cluster", &"yes");
         } else {
             set("port", &port.to_string());
         }

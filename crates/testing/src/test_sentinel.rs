@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::sentinel_process::SentinelProcess;
 use crate::server_process::read_log;
-use crate::{TestRedis, TestRedisError, TestRedisOptions, Value, wait_until};
+use crate::{TestRedis, TestRedisError, TestRedisOptions, wait_until};
 
 /// The name under which the Sentinels know the primary.
 const SERVICE: &str = "cogworker";
@@ -190,11 +190,11 @@ impl TestSentinel {
     pub fn failover(&self) -> Result<&TestRedis, TestRedisError> {
         let old = self.primary()?;
         let sentinel = self.running().next().ok_or(TestRedisError::NotRunning)?;
-        // Refused while the last failover is not quite over, or a replica was not seen for a moment.
-        let mut reply = Ok(Value::Nil);
-        self.wait_for("the Sentinel start a failover", || {
-            reply = sentinel.command(&["SENTINEL", "FAILOVER", SERVICE]);
-            reply.as_ref().is_ok_and(|reply| *reply == "OK")
+        let moved = || self.primary().is_ok_and(|new| new.port() != old.port());
+        // Refused while the last failover is not quite over, and given up when the replica is too slow.
+        self.wait_for("the Sentinels name another primary", || {
+            let _ = sentinel.command(&["SENTINEL", "FAILOVER", SERVICE]);
+            wait_until(FAILOVER_TIMEOUT, moved)
         })?;
         self.wait_for_failover(old)
     }

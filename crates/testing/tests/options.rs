@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use cogworker_testing::{Resp, TestRedis, TestRedisOptions, Value, wait_until};
+use cogworker_testing::{Fault, FaultProxy, Resp, TestRedis, TestRedisOptions, Value, wait_until};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -61,11 +61,11 @@ fn a_user_may_do_what_the_rules_allow_and_the_default_user_all() {
 }
 
 /// Sends a PING over TLS with the system's own client, which trusts only the given authority.
-fn tls_ping(redis: &TestRedis, authority: &TestRedis) -> String {
+fn tls_ping(port: u16, authority: &TestRedis) -> String {
     #![expect(clippy::unwrap_used, reason = "a test without its client has failed")]
     let mut client = Command::new("openssl")
         .args(["s_client", "-quiet", "-verify_return_error", "-verify_ip", "127.0.0.1", "-connect"])
-        .arg(format!("127.0.0.1:{}", redis.port()))
+        .arg(format!("127.0.0.1:{port}"))
         .arg("-CAfile")
         .arg(authority.ca_certificate().unwrap())
         .stdin(Stdio::piped())
@@ -84,10 +84,20 @@ fn a_tls_server_is_vouched_for_by_its_own_authority_alone() {
     assert_eq!(redis.url(), format!("rediss://127.0.0.1:{}", redis.port()));
     assert_eq!(redis.cli(&["PING"]), "PONG");
     assert!(Resp::tcp(redis.port(), SOON).unwrap().command(&["PING"]).is_err());
-    assert_eq!(tls_ping(&redis, &redis), "+PONG\r\n+OK\r\n");
+    assert_eq!(tls_ping(redis.port(), &redis), "+PONG\r\n+OK\r\n");
     let other = TestRedisOptions::new().tls().start().unwrap();
-    assert_eq!(tls_ping(&redis, &other), "");
+    assert_eq!(tls_ping(redis.port(), &other), "");
     assert_eq!(TestRedis::start().unwrap().ca_certificate(), None);
+}
+
+#[test]
+fn tls_passes_through_a_fault_proxy() {
+    let redis = TestRedisOptions::new().tls().start().unwrap();
+    let proxy = FaultProxy::start(&redis).unwrap();
+    assert_eq!(tls_ping(proxy.port(), &redis), "+PONG\r\n+OK\r\n");
+    proxy.set(Fault::Refuse);
+    assert_eq!(tls_ping(proxy.port(), &redis), "");
+    assert_eq!((proxy.connections_seen(), proxy.requests_seen()), (2, 0));
 }
 
 #[test]
@@ -96,7 +106,7 @@ fn a_replica_of_a_tls_server_speaks_tls_with_the_same_authority() {
     let replica = redis.replica().unwrap();
     redis.cli(&["SET", "k", "v"]);
     assert!(wait_until(SOON, || replica.in_sync_with(&redis).unwrap()));
-    assert_eq!(tls_ping(&replica, &redis), "+PONG\r\n+OK\r\n");
+    assert_eq!(tls_ping(replica.port(), &redis), "+PONG\r\n+OK\r\n");
 }
 
 #[test]

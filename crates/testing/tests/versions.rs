@@ -3,6 +3,10 @@
 use cogworker_testing::{TestRedisError, TestRedisOptions};
 
 #[test]
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    ignore = "the packages are for Linux on x86-64"
+)]
 fn each_version_that_compatibility_tests_need_can_be_had() {
     for version in ["6.0", "6.2", "8.2"] {
         let redis = TestRedisOptions::new().version(version).start().unwrap();
