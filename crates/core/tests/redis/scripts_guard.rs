@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Outcome, list, start};
+use crate::support::{Outcome, list, start, walk_keys};
 use cogworker_core::keys::{Key, KeyType, escape_glob};
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
@@ -14,17 +14,6 @@ fn only_copy(server: &TestRedis, key: &str) -> String {
     let copies = server.cli(&["KEYS", &format!("cogworker:quarantine:{key}:*")]).strings();
     assert_eq!(copies.len(), 1, "{copies:?}");
     copies[0].clone()
-}
-
-/// Every key that matches, however many steps it takes.
-async fn walk_keys(redis: &Redis, pattern: &str, count: usize) -> Result<BTreeSet<String>, RedisError> {
-    let (mut found, mut cursor) = (BTreeSet::new(), Some(0));
-    while let Some(from) = cursor {
-        let step = scripts::scan_keys(redis, pattern, from, count).await?;
-        found.extend(step.found);
-        cursor = step.next;
-    }
-    Ok(found)
 }
 
 async fn walk_members(redis: &Redis, key: Key, kind: KeyType) -> Result<BTreeSet<String>, RedisError> {
