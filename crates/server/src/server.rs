@@ -24,6 +24,7 @@ use crate::outage::Outage;
 use crate::panic_guard;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
+use crate::services::key_guard::KeyGuard;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
@@ -171,6 +172,7 @@ impl Server {
         let mut distinct = config.queues.clone();
         distinct.sort_unstable();
         distinct.dedup();
+        let distinct: Arc<[String]> = distinct.into();
         if !decide_fetch(&redis, &config, &gauges, &outage, &stop).await {
             info!("stopped before redis was reached");
             redis.close().await;
@@ -181,7 +183,7 @@ impl Server {
             redis: redis.clone(),
             identity: identity.clone(),
             info: Heartbeat::info(&config, hostname),
-            distinct_queues: distinct.into(),
+            distinct_queues: distinct.clone(),
             timings: config.timings,
             lease: lease.clone(),
             gauges: gauges.clone(),
@@ -193,6 +195,14 @@ impl Server {
             info!("stopped before the first heartbeat");
             redis.close().await;
             return Ok(());
+        }
+        // No job is taken before damaged keys are out of the way.
+        let key_guard =
+            KeyGuard::new(redis.clone(), identity.clone(), distinct, config.timings.check, outage.clone());
+        let boot_check = key_guard.at_boot(&stop).await;
+        if boot_check.moved {
+            // The first beat could not be entered in a registry that held the wrong type.
+            heartbeat.first(&stop).await;
         }
         let scope =
             Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
@@ -231,6 +241,10 @@ impl Server {
         let poller =
             Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
+        let pause = boot_check.pause;
+        supervise(&mut services, "key guard", services_stop.clone(), move |stop| {
+            key_guard.clone().run(pause, stop)
+        });
         let control = Control {
             redis: redis.clone(),
             identity: identity.clone(),

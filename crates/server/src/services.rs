@@ -3,6 +3,7 @@
 
 pub(crate) mod control;
 pub(crate) mod heartbeat;
+pub(crate) mod key_guard;
 pub(crate) mod poller;
 pub(crate) mod recovery;
 

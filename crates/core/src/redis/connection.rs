@@ -166,8 +166,10 @@ impl Redis {
         args: Vec<Value>,
     ) -> impl Future<Output = Result<Value, fred::error::Error>> {
         // The library's own EVALSHA waits for each reply before it writes the next call.
-        let command = CustomCommand::new_static(name, ClusterHash::Offset(2), false);
-        self.shared.client.custom(command, args)
+        // In a cluster the first key decides the node. Of a custom command the library heeds only a
+        // ready-made slot; by any other rule it would hash the first argument, the script's hash.
+        let slot = args.get(2).and_then(Value::as_bytes).map_or(ClusterHash::Random, ClusterHash::from);
+        self.shared.client.custom(CustomCommand::new_static(name, slot, false), args)
     }
 
     /// A reply that did not come, or came for another call, condemns the connection.

@@ -1,5 +1,6 @@
 //! What needs a real Redis: each script, and replies of awkward shapes.
 
+mod cluster;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;

@@ -2,29 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Outcome, list, start};
+use crate::support::{Outcome, list, start, walk_keys};
 use cogworker_core::keys::{Key, KeyType, escape_glob};
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::scripts::{self, BATCH_LIMIT};
-use cogworker_testing::TestRedis;
+use cogworker_testing::{TestRedis, TestRedisOptions};
 
 /// The only copy of `key`.
 fn only_copy(server: &TestRedis, key: &str) -> String {
     let copies = server.cli(&["KEYS", &format!("cogworker:quarantine:{key}:*")]).strings();
     assert_eq!(copies.len(), 1, "{copies:?}");
     copies[0].clone()
-}
-
-/// Every key that matches, however many steps it takes.
-async fn walk_keys(redis: &Redis, pattern: &str, count: usize) -> Result<BTreeSet<String>, RedisError> {
-    let (mut found, mut cursor) = (BTreeSet::new(), Some(0));
-    while let Some(from) = cursor {
-        let step = scripts::scan_keys(redis, pattern, from, count).await?;
-        found.extend(step.found);
-        cursor = step.next;
-    }
-    Ok(found)
 }
 
 async fn walk_members(redis: &Redis, key: Key, kind: KeyType) -> Result<BTreeSet<String>, RedisError> {
@@ -200,5 +189,23 @@ async fn scan_members_names_each_member_and_each_field_but_no_value() -> Outcome
     server.cli(&["SET", "cogworker:queues", "x"]);
     let refused = walk_members(&redis, redis.keys().queues(), KeyType::Set).await;
     assert!(matches!(refused, Err(RedisError::WrongType(_))), "{refused:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_oldest_and_the_newest_server_move_keys_and_walk_through_them() -> Outcome {
+    for version in ["6.0", "6.2", "8.2"] {
+        let server = TestRedisOptions::new().version(version).start()?;
+        let redis = Redis::connect(&RedisConfig::new(&server.url())?).await?;
+        server.cli(&["SET", "cogworker:dead", "x"]);
+        server.cli(&["HSET", "periodic:schedule", "pjid", "{}"]);
+        server.cli(&["SADD", "cogworker:queues", "q"]);
+        let copy = scripts::quarantine_keys(&redis, &redis.keys().guarded()).await?.remove(0).moved_to?;
+        assert!(server.cli(&["TTL", &copy]).as_int().is_some_and(|ttl| ttl > 2_591_990), "{version}");
+        assert_eq!(walk_keys(&redis, &redis.keys().quarantine_pattern(), 10).await?, [copy].into());
+        let walk = |key, kind| walk_members(&redis, key, kind);
+        assert_eq!(walk(redis.keys().queues(), KeyType::Set).await?, ["q".to_owned()].into());
+        assert_eq!(walk(redis.keys().periodic_schedule(), KeyType::Hash).await?, ["pjid".to_owned()].into());
+    }
     Ok(())
 }

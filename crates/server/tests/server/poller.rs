@@ -83,9 +83,11 @@ async fn a_due_entry_that_is_no_job_is_buried_and_the_rest_still_moves_sched_05(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_schedule_of_the_wrong_type_does_not_keep_retries_from_moving_sched_07() -> TestResult {
     let site = Site::start().await?;
+    let worker = poller(&site)?;
+    site.past_the_boot_check(&worker)?;
     site.run(&["SET", "cogworker:schedule", "no set"])?;
     add(&site, "retry", 1.0, &job("r", "a"))?;
-    let worker = poller(&site)?;
+    site.run(&["PUBLISH", "cogworker:wake", ""])?;
     reach("the retry moved", || site.waiting("a") == 1)?;
     worker.stop().await
 }
