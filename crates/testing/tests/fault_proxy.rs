@@ -123,6 +123,17 @@ fn what_a_cut_black_hole_held_is_lost() {
 }
 
 #[test]
+fn a_connection_that_the_server_ends_ends_in_order() {
+    let (_redis, proxy) = servers();
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.port())).unwrap();
+    client.set_read_timeout(Some(SOON)).unwrap();
+    client.write_all(b"PING\r\nQUIT\r\n").unwrap();
+    let mut replies = String::new();
+    client.read_to_string(&mut replies).unwrap();
+    assert_eq!(replies, "+PONG\r\n+OK\r\n");
+}
+
+#[test]
 fn only_new_connections_are_refused() {
     let (_redis, proxy) = servers();
     let mut old = Resp::tcp(proxy.port(), SOON).unwrap();
