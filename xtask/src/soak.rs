@@ -37,6 +37,13 @@ pub(crate) struct Options {
     logs: bool,
 }
 
+impl Options {
+    /// What CI runs: other faults each time, whose seed is printed.
+    pub(crate) fn of_one_minute() -> Self {
+        Self { minutes: 1.0, seed: None, workers: 3, rate: 300, logs: false }
+    }
+}
+
 /// Why a soak could not go on; it crosses threads.
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 

@@ -134,13 +134,13 @@ impl<'a> Chaos<'a> {
         Kind::ScriptsFlushed
     }
 
-    /// How long it takes until a job begins or ends somewhere.
+    /// How long it takes until a job begins somewhere.
     fn runs_again(&self, limit: Duration) -> Duration {
-        let (begun, size) = (Instant::now(), ledger::size(self.site.ledger()));
-        if !wait_until(limit, || ledger::size(self.site.ledger()) > size) {
+        let (since, begun) = (Instant::now(), ledger::begun(self.site.ledger()));
+        if !wait_until(limit, || ledger::begun(self.site.ledger()) > begun) {
             println!("nothing ran for {} s", limit.as_secs());
         }
-        begun.elapsed()
+        since.elapsed()
     }
 
     fn play(&mut self, kind: Kind) -> Result<(), Failed> {

@@ -9,6 +9,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// The two files of a process.
+const BEGUN: &str = "begun";
+const ENDED: &str = "ended";
+
 /// The end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -19,29 +23,33 @@ pub(crate) enum End {
 /// A worker's own page of the ledger.
 #[derive(Debug)]
 pub(crate) struct Page {
-    file: File,
+    begun: File,
+    ended: File,
 }
 
 impl Page {
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(format!("{}.ledger", std::process::id()));
-        Ok(Self { file: OpenOptions::new().create(true).append(true).open(path)? })
+        let open = |kind: &str| {
+            let path = folder.join(format!("{}.{kind}", std::process::id()));
+            OpenOptions::new().create(true).append(true).open(path)
+        };
+        Ok(Self { begun: open(BEGUN)?, ended: open(ENDED)? })
     }
 
     pub(crate) fn begin(&self, jid: &str, attempt: u32) {
-        self.write(format!("B {jid} {attempt} {}\n", now_ms()));
+        write(&self.begun, &format!("B {jid} {attempt} {}\n", now_ms()));
     }
 
     pub(crate) fn end(&self, jid: &str, attempt: u32, end: End) {
         let letter = if end == End::Done { 'D' } else { 'F' };
-        self.write(format!("{letter} {jid} {attempt} {}\n", now_ms()));
+        write(&self.ended, &format!("{letter} {jid} {attempt} {}\n", now_ms()));
     }
+}
 
-    /// One write is one line, whole even when processes and threads append at once.
-    fn write(&self, line: String) {
-        if let Err(error) = (&self.file).write_all(line.as_bytes()) {
-            eprintln!("soak: failed to write the ledger: {error}");
-        }
+/// One write is one line, whole even when processes and threads append at once.
+fn write(mut file: &File, line: &str) {
+    if let Err(error) = file.write_all(line.as_bytes()) {
+        eprintln!("soak: failed to write the ledger: {error}");
     }
 }
 
@@ -58,52 +66,70 @@ pub(crate) struct Run {
 /// Every run of every job.
 pub(crate) type Runs = BTreeMap<String, Vec<Run>>;
 
-/// How much has been written so far, in bytes.
-pub(crate) fn size(folder: &Path) -> u64 {
-    pages(folder).iter().filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum()
+/// Grows with every run that begins, anywhere.
+pub(crate) fn begun(folder: &Path) -> u64 {
+    pages(folder, BEGUN).iter().filter_map(|path| fs::metadata(path).ok()).map(|file| file.len()).sum()
 }
 
 pub(crate) fn read(folder: &Path) -> io::Result<Runs> {
     let mut runs = Runs::new();
-    for path in pages(folder) {
-        let pid = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()).unwrap_or(0);
-        for line in fs::read_to_string(&path)?.lines() {
-            let mut words = line.split(' ');
-            let (Some(letter), Some(jid), Some(attempt)) = (words.next(), words.next(), words.next()) else {
-                return Err(io::Error::other(format!("read the ledger: expected a run, found {line:?}")));
-            };
-            let attempt = attempt.parse().unwrap_or(0);
-            let begun_ms = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-            let of_job = runs.entry(jid.to_owned()).or_default();
-            let end = match letter {
-                "D" => End::Done,
-                "F" => End::Failed,
-                _ => {
-                    of_job.push(Run { pid, attempt, begun_ms, end: None });
-                    continue;
-                }
-            };
-            let open = of_job
-                .iter_mut()
-                .rev()
-                .find(|run| run.pid == pid && run.attempt == attempt && run.end.is_none());
-            if let Some(run) = open {
-                run.end = Some(end);
-            }
+    for path in pages(folder, BEGUN) {
+        for (_, jid, attempt, at_ms) in lines(&path)? {
+            runs.entry(jid).or_default().push(Run {
+                pid: pid_of(&path),
+                attempt,
+                begun_ms: at_ms,
+                end: None,
+            });
         }
     }
     for of_job in runs.values_mut() {
         of_job.sort_by_key(|run| run.begun_ms);
     }
+    for path in pages(folder, ENDED) {
+        let pid = pid_of(&path);
+        for (letter, jid, attempt, at_ms) in lines(&path)? {
+            // The last run of that attempt here which had begun by then.
+            let run = runs.get_mut(&jid).and_then(|of_job| {
+                let begun =
+                    |run: &&mut Run| run.pid == pid && run.attempt == attempt && run.begun_ms <= at_ms;
+                of_job.iter_mut().rev().find(begun)
+            });
+            match run {
+                Some(run) => run.end = Some(if letter == "D" { End::Done } else { End::Failed }),
+                None => {
+                    return Err(io::Error::other(format!("read the ledger: {jid} ended and never began")));
+                }
+            }
+        }
+    }
     Ok(runs)
 }
 
-fn pages(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|it| it == "ledger"))
+/// Letter, jid, attempt and time of each line.
+fn lines(path: &Path) -> io::Result<Vec<(String, String, u32, u64)>> {
+    let read = |line: &str| {
+        let mut words = line.split(' ');
+        let (letter, jid) = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some((letter, jid, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    };
+    fs::read_to_string(path)?
+        .lines()
+        .map(|line| {
+            read(line)
+                .ok_or_else(|| io::Error::other(format!("read the ledger: expected a run, found {line:?}")))
+        })
         .collect()
+}
+
+fn pid_of(path: &Path) -> u32 {
+    path.file_stem().and_then(|stem| stem.to_str()?.parse().ok()).unwrap_or(0)
+}
+
+fn pages(folder: &Path, kind: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| path.extension().is_some_and(|it| it == kind)).collect()
 }
 
 pub(crate) fn now_ms() -> u64 {
