@@ -72,6 +72,7 @@ async fn a_list_without_a_registration_is_found_once_by_a_scan_orph_01_orph_15_s
     leave(&site, &[job(1, "default")])?;
     // Neither a registry of the wrong type nor a list of the wrong type stops the others.
     site.run(&["DEL", "cogworker:inprogress_identities"])?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:inprogress_identities", "x"])?;
     site.run(&["SET", "cogworker:inprogress:a:1:bbbbbbbbbbbb", "x"])?;
     let seen = Seen::default();
@@ -161,6 +162,7 @@ async fn parked_and_half_buried_orphans_are_filed_maxo_03_maxo_10() -> TestResul
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_that_cannot_be_filed_is_handed_over_and_filed_later_uns_01_int_11() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:dead", "no set"])?;
     let ran = Gate::closed();
     ran.let_pass(1);
@@ -204,6 +206,7 @@ async fn a_death_that_cannot_be_filed_is_handed_over_and_filed_later_uns_01_int_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_refused_outcome_holds_up_no_other() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:dead", "no set"])?;
     let app = App::new(()).job(|job: Numbered| async move {
         if job.0 == 0 { Err(JobError::new("Boom", "no")) } else { Ok(()) }
@@ -227,6 +230,7 @@ async fn a_refused_outcome_holds_up_no_other() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_queue_that_cannot_be_read_holds_up_no_other_orph_10_orph_11() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:queue:bad", "no list"])?;
     leave(&site, &[job(1, "default"), job(2, "bad"), job(3, "default")])?;
     let seen = Seen::default();
