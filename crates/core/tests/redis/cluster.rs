@@ -1,45 +1,26 @@
 //! A Redis Cluster: everything of an installation happens on the node that has its prefix's slot.
 
-use std::error::Error;
-use std::time::Duration;
+use std::collections::HashSet;
 
 use crate::support::{ME, Outcome, list, walk_keys};
-use cogworker_core::keys::KeyType;
+use cogworker_core::keys::{KeySpace, KeyType};
 use cogworker_core::redis::Redis;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::scripts;
-use cogworker_testing::{TestRedis, TestRedisOptions, wait_until};
-
-/// Two nodes that share the slots between them.
-fn start_cluster() -> Result<[TestRedis; 2], Box<dyn Error>> {
-    let node = || TestRedisOptions::new().arg("--cluster-enabled").arg("yes").start();
-    let nodes = [node()?, node()?];
-    for (node, slots) in nodes.iter().zip([0..8192, 8192..16384]) {
-        let mut add = vec!["CLUSTER".to_owned(), "ADDSLOTS".to_owned()];
-        add.extend(slots.map(|slot| slot.to_string()));
-        node.cli(&add);
-    }
-    nodes[0].cli(&["CLUSTER", "MEET", "127.0.0.1", &nodes[1].port().to_string()]);
-    let has_joined = |node: &TestRedis| {
-        let info = node.cli(&["CLUSTER", "INFO"]);
-        let says = |text: &str| info.as_str().is_some_and(|info| info.contains(text));
-        says("cluster_state:ok") && says("cluster_known_nodes:2")
-    };
-    if !wait_until(Duration::from_secs(20), || nodes.iter().all(has_joined)) {
-        return Err("the nodes did not join".into());
-    }
-    Ok(nodes)
-}
+use cogworker_testing::TestCluster;
 
 #[tokio::test]
 async fn scripts_run_and_search_on_the_node_that_has_the_prefixs_slot() -> Outcome {
-    let nodes = start_cluster()?;
-    // Whichever node a prefix belongs to.
-    for (prefix, owner) in [("{a}", &nodes[1]), ("{c}", &nodes[0])] {
-        let mut config = RedisConfig::new(&format!("redis-cluster://127.0.0.1:{}", nodes[0].port()))?;
+    let cluster = TestCluster::start()?;
+    let mut seen = HashSet::new();
+    for prefix in ["{a}", "{b}", "{c}", "{d}"] {
+        let keys = KeySpace::with_prefix(prefix);
+        let owner = cluster.node_of(&keys.queues())?;
+        seen.insert(owner.port());
+        let mut config =
+            RedisConfig::new(&format!("redis-cluster://127.0.0.1:{}", cluster.nodes()[0].port()))?;
         config.key_prefix = Some(prefix.into());
         let redis = Redis::connect(&config).await?;
-        let keys = redis.keys();
 
         owner.cli(&["LPUSH", &keys.queue("{other}"), "job"]);
         owner.cli(&["ZADD", &keys.dead(), "1", "entry"]);
@@ -52,5 +33,6 @@ async fn scripts_run_and_search_on_the_node_that_has_the_prefixs_slot() -> Outco
         let copy = scripts::quarantine_keys(&redis, &damaged).await?.remove(0).moved_to?;
         assert_eq!(walk_keys(&redis, &keys.quarantine_pattern(), 10).await?, [copy].into());
     }
+    assert_eq!(seen.len(), 3, "every node had its turn");
     Ok(())
 }

@@ -59,10 +59,10 @@ async fn processed_and_failed_add_up_to_the_runs_with_two_workers_cnt_08() -> Te
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn counters_of_the_wrong_type_cost_no_job_and_are_made_up_for_proc_06() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
+    site.run(&["LPUSH", "cogworker:stats:processed", "x"])?;
     let runs = Arc::default();
     let worker = site.worker(every_fifth_fails(&runs))?;
-    site.past_the_boot_check(&worker)?;
-    site.run(&["LPUSH", "cogworker:stats:processed", "x"])?;
     site.client.push_bulk(&[Numbered(1), Numbered(2)]).await?;
     reach("both are acknowledged", || runs.load(Ordering::SeqCst) == 2 && site.in_progress(&worker) == 0)?;
     assert_eq!((site.waiting("default"), site.members("retry"), site.members("dead")), (0, 0, 0));

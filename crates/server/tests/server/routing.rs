@@ -150,10 +150,10 @@ async fn an_unwritable_attempt_log_loses_nothing_retry_09() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_that_cannot_be_filed_stays_in_progress_until_it_can_dead_09() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
+    site.run(&["SET", "cogworker:dead", "no set"])?;
     let seen = Seen::default();
     let worker = site.worker(failing(&seen))?;
-    site.past_the_boot_check(&worker)?;
-    site.run(&["SET", "cogworker:dead", "no set"])?;
     site.client.push(NewJob::of(&Text("x".into())).retry(false)).await?;
     reach("the run", || seen.len() == 1)?;
     assert_eq!((site.in_progress(&worker), site.failed()), (1, 0));
