@@ -152,8 +152,22 @@ impl Redis {
     /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
     /// can be mistaken for pub/sub messages: read them by a script that nests them).
     pub async fn command(&self, name: &'static str, call: Call) -> Result<Reply, RedisError> {
+        self.run(CustomCommand::new_static(name, ClusterHash::FirstKey, false), call).await
+    }
+
+    /// Like [`command`](Self::command), for a command without a key: in a cluster it goes to the
+    /// node that has `key`.
+    pub(super) async fn command_near(
+        &self,
+        name: &'static str,
+        key: &str,
+        call: Call,
+    ) -> Result<Reply, RedisError> {
+        self.run(CustomCommand::new_static(name, ClusterHash::from(key.as_bytes()), false), call).await
+    }
+
+    async fn run(&self, command: CustomCommand, call: Call) -> Result<Reply, RedisError> {
         let args: Vec<Value> = call.keys.into_iter().chain(call.args).collect();
-        let command = CustomCommand::new_static(name, ClusterHash::FirstKey, false);
         match self.shared.client.custom(command, args).await {
             Ok(value) => Ok(Reply(value)),
             Err(error) => Err(self.failed(RedisError::from_fred(&error)).await),

@@ -66,7 +66,9 @@ impl Waiter {
         let options = Options { max_attempts: Some(1), timeout: Some(block + GRACE), ..Default::default() };
         let client = self.client.with_options(&options);
         let identify = async {
-            let command = CustomCommand::new_static("CLIENT", ClusterHash::Random, false);
+            // On the node that has the list, as the wait itself.
+            let node = ClusterHash::from(source.as_bytes());
+            let command = CustomCommand::new_static("CLIENT", node, false);
             if let Ok(Value::Integer(id)) = client.custom::<Value, _>(command, vec!["ID"]).await {
                 self.client_id.store(id, Ordering::Release);
             }
@@ -104,15 +106,16 @@ impl Waiter {
         }
     }
 
-    /// Ends a wait that is under way, through another connection. False when Redis did not find
-    /// it waiting: not yet, or not any more.
-    pub async fn unblock(&self, redis: &Redis) -> bool {
+    /// Ends a wait on `source` that is under way, through another connection. False when Redis did
+    /// not find it waiting: not yet, or not any more.
+    pub async fn unblock(&self, redis: &Redis, source: &str) -> bool {
         let id = self.client_id.load(Ordering::Acquire);
         if id == 0 {
             return false;
         }
         let call = Call::new().arg("UNBLOCK").arg(id);
-        redis.command("CLIENT", call).await.and_then(|reply| reply.int()).is_ok_and(|ended| ended == 1)
+        let reply = redis.command_near("CLIENT", source, call).await;
+        reply.and_then(|reply| reply.int()).is_ok_and(|ended| ended == 1)
     }
 
     /// Replaces the connection; a wait under way ends with an error.

@@ -194,7 +194,7 @@ impl WaitTask {
     }
 
     async fn unblock(&self) {
-        if !self.waiter.unblock(&self.redis).await {
+        if !self.waiter.unblock(&self.redis, &self.source).await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
