@@ -74,6 +74,8 @@ pub(crate) enum Command {
 pub(crate) struct Gauges {
     pub(crate) busy: AtomicUsize,
     pub(crate) quiet: AtomicBool,
+    /// Registered processes, as the last heartbeat found them; 0 before the first.
+    pub(crate) processes: AtomicUsize,
 }
 
 /// What an engine is made of.
@@ -315,6 +317,8 @@ impl Engine {
             self.give_back_buffer();
         } else {
             self.hungry = true;
+            // What fell due meanwhile was left alone.
+            self.poller_wake.notify_one();
         }
     }
 }

@@ -86,7 +86,8 @@ impl Heartbeat {
             reliable: self.reliable,
             queues: &self.distinct_queues,
         };
-        let BeatReply { errors, paused, .. } = scripts::beat(&self.redis, &beat).await?;
+        let BeatReply { errors, paused, processes } = scripts::beat(&self.redis, &beat).await?;
+        self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");
         self.outage.recovered("the heartbeat");
         for (registry, failure) in errors {

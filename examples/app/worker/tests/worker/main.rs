@@ -3,6 +3,7 @@
 mod boot;
 mod configuration;
 mod crashes;
+mod due_jobs;
 mod jobs;
 mod signals;
 mod support;
