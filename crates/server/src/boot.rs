@@ -17,6 +17,9 @@ use crate::logging::{self, LogHandle};
 use crate::server::{Server, ServerHandle};
 use crate::{cli, exit_code};
 
+/// Threads for other blocking work (files, names of hosts) beside one for each job: tokio's default.
+const SPARE_BLOCKING_THREADS: usize = 512;
+
 /// How long an application that is being built may take to notice that the process is to end.
 const BUILD_LIMIT: Duration = Duration::from_secs(2);
 
@@ -83,7 +86,11 @@ where
             return exit_code::CONFIGURATION.into();
         }
     };
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(config.concurrency.saturating_add(SPARE_BLOCKING_THREADS))
+        .build();
+    match runtime {
         Ok(runtime) => {
             let code = runtime.block_on(work(config, build, log));
             // A blocking job that outlived the shutdown must not hold the process up.

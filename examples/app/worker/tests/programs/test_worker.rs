@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 
 use cogworker_core::job::Job;
@@ -32,6 +33,14 @@ impl Job for FailingGateJob {
     const CLASS: &'static str = "FailingGateJob";
 }
 
+/// Blocks its thread until so many of them run.
+#[derive(Serialize, Deserialize)]
+struct TogetherJob(usize);
+
+impl Job for TogetherJob {
+    const CLASS: &'static str = "TogetherJob";
+}
+
 async fn pass(gate: &Path) {
     while !gate.exists() {
         tokio::time::sleep(LOOK_AGAIN).await;
@@ -47,6 +56,11 @@ async fn fail_at_gate(FailingGateJob(gate): FailingGateJob) -> Result<(), JobErr
     Err(JobError::new("GateError", "the gate is open"))
 }
 
+fn run_together(TogetherJob(count): TogetherJob) {
+    static ALL: OnceLock<Barrier> = OnceLock::new();
+    ALL.get_or_init(|| Barrier::new(count)).wait();
+}
+
 fn main() -> ExitCode {
     cogworker_server::main(|_boot| async {
         info!("building the application");
@@ -58,7 +72,7 @@ fn main() -> ExitCode {
                 std::thread::sleep(LOOK_AGAIN);
             }
         }
-        let app = App::new(()).job(wait_at_gate).job(fail_at_gate);
+        let app = App::new(()).job(wait_at_gate).job(fail_at_gate).job_blocking(run_together);
         Ok::<_, JobError>(app)
     })
 }

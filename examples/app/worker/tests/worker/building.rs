@@ -1,10 +1,12 @@
-//! What a worker does while its application is being built.
+//! What a worker does while its application is being built, and the threads it has then.
 
 use std::time::{Duration, Instant};
 
 use cogworker_testing::TestRedis;
 
-use crate::support::{SOON, TEST_WORKER, TestResult, exit_code, identified, reach, spawn_program, texts};
+use crate::support::{
+    SOON, TEST_WORKER, TestResult, exit_code, identified, int, processed, push, reach, spawn_program, texts,
+};
 
 #[test]
 fn term_and_int_end_a_worker_whose_application_is_being_built_and_it_never_registers() -> TestResult {
@@ -49,5 +51,20 @@ fn other_signals_are_obeyed_while_the_application_is_being_built() -> TestResult
     let (_worker, identity) = identified(&redis, worker)?;
     let process = format!("cogworker:process:{identity}");
     reach("a beat shows it quiet", || texts(&redis, &["HMGET", &process, "quiet"]) == ["true"])?;
+    Ok(())
+}
+
+#[test]
+fn more_blocking_jobs_than_a_runtime_has_threads_by_default_run_at_once() -> TestResult {
+    const JOBS: i64 = 530;
+    let redis = TestRedis::start()?;
+    let concurrency = JOBS.to_string();
+    let worker = spawn_program(TEST_WORKER, &redis, &["-c", &concurrency], &[])?;
+    let (_worker, _) = identified(&redis, worker)?;
+    for number in 0..JOBS {
+        push(&redis, "TogetherJob", &format!("[{JOBS}]"), &number.to_string())?;
+    }
+    reach("all have run together", || processed(&redis) == JOBS)?;
+    assert_eq!(int(&redis, &["EXISTS", "cogworker:retry", "cogworker:dead"]), 0);
     Ok(())
 }
