@@ -1,5 +1,6 @@
 //! What needs a real Redis: each script, and replies of awkward shapes.
 
+mod connection;
 mod reply_shapes;
 mod scripts_jobs;
 mod scripts_sets;
