@@ -7,13 +7,13 @@ use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, BATCH_LIMIT};
+use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT};
 use cogworker_core::time::EpochSeconds;
 use tracing::debug;
 
 use crate::{Client, ClientError};
 
-/// A bulk push sends so many jobs in one round trip.
+/// A bulk push sends so many jobs at a time.
 const BULK_SLICE: usize = 1000;
 
 impl Client {
@@ -61,8 +61,9 @@ impl Client {
         Ok(Some(prepared.jid))
     }
 
-    /// Pushes many jobs, a thousand in a round trip. The result has one element for each job, in
-    /// order. An empty slice pushes nothing.
+    /// Pushes many jobs in few round trips: one for each queue and slice of up to a thousand jobs or
+    /// a megabyte, and one for every 500 scheduled ones. The result has one element for each job,
+    /// in order. An empty slice pushes nothing.
     ///
     /// # Errors
     /// Every job is checked before the first is pushed, so a bad one means that nothing was. If
@@ -81,39 +82,57 @@ impl Client {
             jobs.iter_mut().map(|job| job.prepare(now)).collect::<Result<_, _>>()?;
         let total = jobs.len();
         let mut pushed = 0;
-        for (jobs, prepared) in jobs.chunks(BULK_SLICE).zip(prepared.chunks(BULK_SLICE)) {
-            push_slice(self.redis(), jobs, prepared, now).await.map_err(|source| ClientError::Bulk {
-                pushed,
-                total,
-                source,
-            })?;
-            pushed += jobs.len();
+        let mut slice = Slice::default();
+        for (job, prepared) in jobs.iter().zip(&prepared) {
+            let payload = job.payload(prepared.at.is_none().then_some(now));
+            if slice.is_full_for(&payload) {
+                pushed += slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk {
+                    pushed,
+                    total,
+                    source,
+                })?;
+            }
+            slice.add(prepared, payload);
         }
+        slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk { pushed, total, source })?;
         Ok(prepared.into_iter().map(|prepared| Some(prepared.jid)).collect())
     }
 }
 
-async fn push_slice(
-    redis: &Redis,
-    jobs: &[NewJob],
-    prepared: &[Prepared],
-    now: EpochSeconds,
-) -> Result<(), RedisError> {
-    let mut by_queue: HashMap<&str, Vec<Vec<u8>>> = HashMap::new();
-    let mut scheduled = Vec::new();
-    for (job, prepared) in jobs.iter().zip(prepared) {
+/// The jobs of a bulk push that go together.
+#[derive(Default)]
+struct Slice<'a> {
+    by_queue: HashMap<&'a str, Vec<Vec<u8>>>,
+    scheduled: Vec<(EpochSeconds, Vec<u8>)>,
+    jobs: usize,
+    bytes: usize,
+}
+
+impl<'a> Slice<'a> {
+    fn is_full_for(&self, payload: &[u8]) -> bool {
+        self.jobs == BULK_SLICE || (self.jobs > 0 && self.bytes + payload.len() > BATCH_BYTES)
+    }
+
+    fn add(&mut self, prepared: &'a Prepared, payload: Vec<u8>) {
+        self.jobs += 1;
+        self.bytes += payload.len();
         match prepared.at {
-            Some(at) => scheduled.push((at, job.payload(None))),
-            None => by_queue.entry(&prepared.queue).or_default().push(job.payload(Some(now))),
+            Some(at) => self.scheduled.push((at, payload)),
+            None => self.by_queue.entry(&prepared.queue).or_default().push(payload),
         }
     }
-    for (queue, payloads) in by_queue {
-        push_onto_queue(redis, queue, payloads).await?;
+
+    /// Pushes the jobs and is empty afterwards; how many there were.
+    async fn push_out(&mut self, redis: &Redis) -> Result<usize, RedisError> {
+        let Slice { by_queue, scheduled, jobs, bytes: _ } = std::mem::take(self);
+        for (queue, payloads) in by_queue {
+            push_onto_queue(redis, queue, payloads).await?;
+        }
+        for slice in scheduled.chunks(BATCH_LIMIT) {
+            scripts::schedule_jobs(redis, slice.to_vec()).await?;
+        }
+        Ok(jobs)
     }
-    for slice in scheduled.chunks(BATCH_LIMIT) {
-        scripts::schedule_jobs(redis, slice.to_vec()).await?;
-    }
-    Ok(())
 }
 
 /// New jobs enter at the left (PUSH-04). The queue's listing is written in the same pipeline and

@@ -5,7 +5,8 @@ use cogworker_core::scripts;
 
 use crate::Client;
 
-/// Counters and sizes at one moment. A key of the wrong type reads as `None`.
+/// Counters and sizes, read in several calls: while jobs run they need not add up. A key of the
+/// wrong type reads as `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -119,6 +119,25 @@ async fn a_bulk_push_keeps_the_order_over_many_slices() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_bulk_push_of_large_jobs_goes_in_slices_of_a_megabyte() -> Outcome {
+    let (redis, client) = start().await?;
+    let large = |number| TestJob(number, "x".repeat(400_000));
+    // The last one is above the limit by itself.
+    let mut jobs: Vec<TestJob> = (0..10).map(large).collect();
+    jobs.push(TestJob(10, "x".repeat(1_200_000)));
+    assert_eq!(client.push_bulk(&jobs).await?.iter().flatten().count(), 11);
+    let numbers = queue(&redis, "default")
+        .iter()
+        .map(|raw| Ok(RawJob::parse(raw.as_bytes())?.args_json().split(',').next().map(str::to_owned)))
+        .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+    assert_eq!(numbers, (0..=10).rev().map(|number| Some(format!("[{number}"))).collect::<Vec<_>>());
+    let calls = redis.cli(&["INFO", "commandstats"]);
+    let pushes = calls.as_str().unwrap_or_default().lines().find(|line| line.contains("cmdstat_lpush:"));
+    assert!(pushes.is_some_and(|line| line.contains("calls=6,")), "two jobs at a time: {pushes:?}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_queue_tells_size_latency_and_pause_qapi_01_02_03() -> Outcome {
     let (redis, client) = start().await?;
     let old = r#"{"class":"A","enqueued_at":1000.0}"#;

@@ -4,7 +4,7 @@
 -- ARGV[1] call number; ARGV[2] identity; ARGV[3] info JSON; ARGV[4] busy; ARGV[5] quiet ('true' or 'false');
 --   ARGV[6] TTL of the process and workers keys, s; ARGV[7] '1' when it keeps an in-progress list;
 --   ARGV[8] the host's clock, epoch s; ARGV[9..] names of the queues it reads, each once
--- Result: {call, {registry, error, ...}, {paused queue, ...}, number of live processes}
+-- Result: {call, {registry, error, ...}, {paused queue, ...}, number of processes registered, crashed ones too}
 -- Repeat: says the same again
 
 local call = tonumber(ARGV[1])

@@ -5,11 +5,12 @@
 --   ARGV[3] throughput TTL, s; then operations of 5 each:
 --   'q' (onto its queue): entry, payload to push, KEYS position of the queue, name of the queue
 --   'd' (bury): entry, payload to file, 0, score
--- Result: {call, codes, first error or ''}; code 1 moved, 0 the entry is gone, e it stays where it was
+-- Result: {call, codes, first error or '', number of entries that got the new score}; code 1 moved,
+--   0 the entry is gone, e it stays where it was
 -- Repeat: finds the entries gone and reports 0
 
 local call = tonumber(ARGV[1])
-local codes, first_error, failed = {}, '', 0
+local codes, first_error, failed, postponed = {}, '', 0, 0
 
 for at = 4, #ARGV, 5 do
   local kind, entry, payload, position, extra =
@@ -27,8 +28,9 @@ for at = 4, #ARGV, 5 do
       if first_error == '' then
         first_error = written.err
       end
-      if ARGV[2] ~= '' then
-        redis.pcall('ZADD', KEYS[1], 'XX', ARGV[2], entry)
+      -- Refused too when Redis is out of memory: the entry is still due then.
+      if ARGV[2] ~= '' and type(redis.pcall('ZADD', KEYS[1], 'XX', ARGV[2], entry)) == 'number' then
+        postponed = postponed + 1
       end
     else
       code = 1
@@ -48,4 +50,4 @@ if failed > 0 then
   redis.pcall('HINCRBY', KEYS[5], 'failed', failed)
   redis.pcall('EXPIRE', KEYS[5], ARGV[3])
 end
-return { call, table.concat(codes), first_error }
+return { call, table.concat(codes), first_error, postponed }

@@ -3,8 +3,16 @@
 use std::error::Error;
 use std::fmt::Write;
 
+use crate::edit_distance::edit_distance;
+
 /// Messages are stored up to so many characters (RETRY-11).
 pub const MESSAGE_LIMIT: usize = 10_000;
+
+/// An unknown class is named up to so many characters: it comes from Redis and may be anything.
+const CLASS_LIMIT: usize = 200;
+
+/// So many sources of an error are told: an error may be its own source.
+const SOURCES_LIMIT: usize = 50;
 
 /// A failed run: a class name and a message as they are stored, and lines that tell where it
 /// came from.
@@ -31,18 +39,13 @@ impl Failure {
 
     /// Like [`from_error`](Self::from_error), where only the type's name is known.
     pub fn from_dyn(type_name: &str, error: &(dyn Error + 'static)) -> Self {
-        let mut backtrace = Vec::new();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            backtrace.push(format!("caused by: {cause}"));
-            source = cause.source();
-        }
         let class = short_name(type_name).to_owned();
-        // `to_string` panics when the error's own `Display` fails (RETRY-08).
-        let mut message = String::new();
-        if write!(message, "{error}").is_err() {
-            message = format!("#<{class}>");
-        }
+        let message = said_by(error).unwrap_or_else(|| format!("#<{class}>"));
+        let sources = std::iter::successors(error.source(), |&cause| cause.source());
+        let backtrace = sources
+            .take(SOURCES_LIMIT)
+            .map(|cause| format!("caused by: {}", said_by(cause).as_deref().unwrap_or("#<Error>")))
+            .collect();
         Self { class, message, backtrace }
     }
 
@@ -61,12 +64,16 @@ impl Failure {
     /// known classes.
     pub fn unknown_class<'a>(class: &str, known: impl Iterator<Item = &'a str>) -> Self {
         let mut near: Vec<(usize, &str)> = known
-            .map(|name| (distance(class, name), name))
-            .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(2))
+            .filter_map(|name| {
+                let limit = (name.chars().count() / 3).max(2);
+                edit_distance(class, name, limit).map(|distance| (distance, name))
+            })
             .collect();
         near.sort_unstable();
         let near: Vec<&str> = near.into_iter().take(3).map(|(_, name)| name).collect();
-        let mut message = format!("uninitialized constant {class}");
+        let shown = limited(class, CLASS_LIMIT);
+        let cut = if shown.len() < class.len() { "…" } else { "" };
+        let mut message = format!("uninitialized constant {shown}{cut}");
         if class.is_empty() {
             message = "the job names no class".into();
         } else if near.is_empty() {
@@ -79,6 +86,13 @@ impl Failure {
         }
         Self::new("NameError", message)
     }
+}
+
+/// What an error says of itself; `None` when its `Display` fails, on which `to_string` and `format!`
+/// panic (RETRY-08).
+fn said_by(error: &dyn Error) -> Option<String> {
+    let mut text = String::new();
+    write!(text, "{error}").ok().map(|()| text)
 }
 
 /// A type's own name: without its path and its parameters.
@@ -94,22 +108,6 @@ pub(crate) fn limited(text: &str, limit: usize) -> &str {
         Some((at, _)) => &text[..at],
         None => text,
     }
-}
-
-/// Levenshtein distance: how many characters differ.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
@@ -138,6 +136,41 @@ mod tests {
             failure.message,
             "uninitialized constant Billing::Charge (no handler is registered for it)"
         );
+    }
+
+    #[test]
+    fn an_unknown_class_of_any_length_is_told_briefly_and_compared_with_nothing() {
+        let class = "x".repeat(5_000_000);
+        let known: Vec<String> = (0..100).map(|number| format!("{}{number}", "x".repeat(1000))).collect();
+        let failure = Failure::unknown_class(&class, known.iter().map(String::as_str));
+        let shown = &class[..CLASS_LIMIT];
+        assert_eq!(
+            failure.message,
+            format!("uninitialized constant {shown}… (no handler is registered for it)")
+        );
+    }
+
+    /// Says nothing, and is its own source.
+    #[derive(Debug)]
+    struct Speechless;
+
+    impl std::fmt::Display for Speechless {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            Err(std::fmt::Error)
+        }
+    }
+
+    impl Error for Speechless {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(self)
+        }
+    }
+
+    #[test]
+    fn an_error_that_cannot_be_written_and_its_sources_are_a_failure_of_its_class_retry_08() {
+        let failure = Failure::from_error(&Speechless);
+        assert_eq!((failure.class.as_str(), failure.message.as_str()), ("Speechless", "#<Speechless>"));
+        assert_eq!(failure.backtrace, vec!["caused by: #<Error>"; SOURCES_LIMIT]);
     }
 
     #[test]

@@ -6,11 +6,12 @@
 //! - What a job is: [`job`], [`options`], [`args`], [`new_job`] (before the push), [`raw_job`]
 //!   (as stored), [`payload_edit`], [`jid`].
 //! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`],
-//!   [`locks`], [`formats`].
+//!   [`locks`], [`formats`]; [`edit_distance`] for messages about misspelt names.
 //! - Redis: [`redis_config`], [`redis`], [`keys`], [`scripts`].
 
 pub mod args;
 pub mod digest;
+pub mod edit_distance;
 pub mod failure;
 pub mod formats;
 pub mod jid;

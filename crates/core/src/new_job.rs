@@ -107,7 +107,7 @@ impl NewJob {
         self.set("retry", retry.into())
     }
 
-    /// When it is due; without, at once.
+    /// When it is due, as a time and not as a delay; without, at once.
     #[must_use]
     pub fn at(self, at: EpochSeconds) -> Self {
         self.set("at", at)

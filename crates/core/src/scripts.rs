@@ -39,6 +39,10 @@ use key_positions::KeyPositions;
 /// `unpack` far from its limit.
 pub const BATCH_LIMIT: usize = 500;
 
+/// The most bytes of jobs one call should carry: a slow line has carried them, there and back, long
+/// before the call counts as lost. A single job may be larger.
+pub const BATCH_BYTES: usize = 1 << 20;
+
 /// What became of one element of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {

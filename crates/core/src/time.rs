@@ -5,9 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-/// Numbers below this are "seconds from now", others an absolute time (PUSH-06).
-const ABSOLUTE_FROM: f64 = 1_000_000_000.0;
-
 /// A point in time: seconds since the epoch, with fractions.
 ///
 /// ```
@@ -32,12 +29,6 @@ impl EpochSeconds {
     /// The host's clock.
     pub fn now() -> Self {
         SystemTime::now().into()
-    }
-
-    /// `when`, as `perform_in` and `perform_at` take it: a small number is a delay from `now`,
-    /// a large one the time itself (PUSH-06).
-    pub fn from_delay_or_time(when: f64, now: Self) -> Self {
-        if when < ABSOLUTE_FROM { Self::new(now.0 + when) } else { Self::new(when) }
     }
 
     /// The number.
@@ -70,18 +61,5 @@ impl fmt::Display for EpochSeconds {
     /// As JSON, and as Ruby writes it: always with a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_number_is_a_delay_and_a_large_one_a_time() {
-        let now = EpochSeconds::new(1_796_004_600.0);
-        assert_eq!(EpochSeconds::from_delay_or_time(60.0, now).as_f64(), 1_796_004_660.0);
-        assert_eq!(EpochSeconds::from_delay_or_time(1_796_014_600.0, now).as_f64(), 1_796_014_600.0);
-        assert_eq!(EpochSeconds::from_delay_or_time(-5.0, now).as_f64(), 1_796_004_595.0);
     }
 }

@@ -61,6 +61,11 @@ impl<S: Send + Sync + 'static> App<S> {
     /// Runs jobs of the handler's class by a sync function, on a thread that may block. Such a
     /// job cannot be stopped from outside: one that outlives the shutdown limit goes back on
     /// its queue and its thread ends with the process.
+    ///
+    /// Each needs a thread of the runtime's blocking pool. [`main`](crate::main) makes that large
+    /// enough; a program that embeds a [`Server`](crate::Server) should give its runtime
+    /// `max_blocking_threads` of `concurrency` and some more, as tokio has 512 by default and jobs
+    /// beyond them would hold slots without running.
     #[must_use]
     pub fn job_blocking<Shape, H: BlockingHandler<S, Shape>>(mut self, handler: H) -> Self {
         self.handlers.insert(H::Job::CLASS, prepare_blocking(handler, self.state.clone()));

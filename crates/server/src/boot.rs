@@ -3,9 +3,12 @@
 use std::fmt::Display;
 use std::future::Future;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use cogworker_core::redis_config::RedisConfig;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use crate::app::App;
@@ -13,6 +16,12 @@ use crate::config::Config;
 use crate::logging::{self, LogHandle};
 use crate::server::{Server, ServerHandle};
 use crate::{cli, exit_code};
+
+/// Threads for other blocking work (files, names of hosts) beside one for each job: tokio's default.
+const SPARE_BLOCKING_THREADS: usize = 512;
+
+/// How long an application that is being built may take to notice that the process is to end.
+const BUILD_LIMIT: Duration = Duration::from_secs(2);
 
 /// What the application learns before it builds its [`App`].
 #[derive(Debug, Clone)]
@@ -35,7 +44,8 @@ impl Boot {
 }
 
 /// Runs a worker from the standard flags to its exit code: parses them, loads the configuration,
-/// builds the application with `build`, and works until a signal or a control message.
+/// builds the application with `build`, and works until a signal or a control message. TERM and INT
+/// end it while the application is being built, too: `build` is dropped where it waits.
 ///
 /// Before anything else the program executes itself again once if `APP_ENV`, `RAILS_ENV` and
 /// `RACK_ENV` do not all carry the environment's name yet, so that they do everywhere in it
@@ -76,7 +86,11 @@ where
             return exit_code::CONFIGURATION.into();
         }
     };
-    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(config.concurrency.saturating_add(SPARE_BLOCKING_THREADS))
+        .build();
+    match runtime {
         Ok(runtime) => {
             let code = runtime.block_on(work(config, build, log));
             // A blocking job that outlived the shutdown must not hold the process up.
@@ -97,15 +111,7 @@ where
     S: Send + Sync + 'static,
     E: Display,
 {
-    let app = match build(Boot { config: config.clone() }).await {
-        Ok(app) => app,
-        Err(error) => {
-            error!("failed to build the application: {error}");
-            return exit_code::FAILURE;
-        }
-    };
-    let server = Server::new(config, app);
-    let control = server.handle();
+    // Before the app is built: it may wait for a database for long.
     let signals = match Signals::install() {
         Ok(signals) => signals,
         Err(error) => {
@@ -113,8 +119,29 @@ where
             return exit_code::FAILURE;
         }
     };
-    let listening = tokio::spawn(signals.listen(control, log));
-    let result = server.run(std::future::pending()).await;
+    let (stop, built) = (CancellationToken::new(), CancellationToken::new());
+    let (started, worker) = mpsc::channel(1);
+    let listening = tokio::spawn(signals.listen(stop.clone(), built.clone(), worker, log));
+    let app = tokio::select! {
+        biased;
+        () = stop.cancelled() => None,
+        app = build(Boot { config: config.clone() }) => Some(app),
+    };
+    built.cancel();
+    let Some(app) = app.filter(|_| !stop.is_cancelled()) else {
+        info!("stopped before the application was built");
+        return exit_code::CLEAN;
+    };
+    let app = match app {
+        Ok(app) => app,
+        Err(error) => {
+            error!("failed to build the application: {error}");
+            return exit_code::FAILURE;
+        }
+    };
+    let server = Server::new(config, app);
+    let _ = started.send(server.handle()).await;
+    let result = server.run(stop.cancelled_owned()).await;
     listening.abort();
     match result {
         Ok(()) => exit_code::CLEAN,
@@ -126,11 +153,11 @@ where
 }
 
 struct Signals {
-    term: tokio::signal::unix::Signal,
-    int: tokio::signal::unix::Signal,
-    tstp: tokio::signal::unix::Signal,
-    ttin: tokio::signal::unix::Signal,
-    hup: tokio::signal::unix::Signal,
+    term: Signal,
+    int: Signal,
+    tstp: Signal,
+    ttin: Signal,
+    hup: Signal,
 }
 
 impl Signals {
@@ -144,16 +171,37 @@ impl Signals {
         })
     }
 
-    async fn listen(mut self, worker: ServerHandle, log: LogHandle) {
+    /// Obeys signals: on behalf of the worker once it has `started`, and before that too.
+    async fn listen(
+        mut self,
+        stop: CancellationToken,
+        built: CancellationToken,
+        mut started: mpsc::Receiver<ServerHandle>,
+        log: LogHandle,
+    ) {
+        let mut worker: Option<ServerHandle> = None;
+        let mut quiet = false;
         loop {
             tokio::select! {
-                _ = self.term.recv() => worker.stop(),
-                _ = self.int.recv() => worker.stop(),
+                Some(handle) = started.recv(), if worker.is_none() => {
+                    if quiet {
+                        handle.quiet();
+                    }
+                    worker = Some(handle);
+                }
+                _ = self.term.recv() => end(&stop, &built),
+                _ = self.int.recv() => end(&stop, &built),
                 _ = self.tstp.recv() => {
                     info!("quiet: no further jobs are taken");
-                    worker.quiet();
+                    quiet = true;
+                    if let Some(worker) = &worker {
+                        worker.quiet();
+                    }
                 }
-                _ = self.ttin.recv() => worker.log_running(),
+                _ = self.ttin.recv() => match &worker {
+                    Some(worker) => worker.log_running(),
+                    None => info!("the application is still being built"),
+                },
                 _ = self.hup.recv() => match log.reopen() {
                     Ok(()) => info!("reopened the log file"),
                     Err(error) => warn!("failed to reopen the log file: {error}"),
@@ -161,4 +209,20 @@ impl Signals {
             }
         }
     }
+}
+
+/// Begins the end of the process. Building holds up a thread where it waits for something without
+/// `await`: nothing has been taken or registered yet, so it is not waited for.
+fn end(stop: &CancellationToken, built: &CancellationToken) {
+    stop.cancel();
+    let built = built.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = built.cancelled() => {}
+            () = tokio::time::sleep(BUILD_LIMIT) => {
+                info!("stopped while the application was being built");
+                std::process::exit(exit_code::CLEAN.into());
+            }
+        }
+    });
 }

@@ -25,7 +25,24 @@ fn hostname() -> String {
 
 /// Resident memory of this process, KiB, where the system tells.
 pub(crate) fn rss_kb() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4)
+    resident_kb(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// Not from `statm`: that counts pages, which are not of the same size everywhere.
+fn resident_kb(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_memory_is_what_the_kernel_tells_in_kib() {
+        let status = "Name:\tworker\nVmHWM:\t   99999 kB\nVmRSS:\t   12345 kB\nThreads:\t4\n";
+        assert_eq!(resident_kb(status), Some(12345));
+        assert_eq!(resident_kb("Name:\tkthreadd\n"), None);
+        assert!(rss_kb().is_some_and(|kb| kb > 1000), "{:?}", rss_kb());
+    }
 }

@@ -237,6 +237,34 @@ fn a_scalar_is_the_text_that_was_written() {
 }
 
 #[test]
+fn conf_08_a_number_in_the_variable_is_a_weight_as_it_is_after_the_flag() {
+    for (text, expected) in [
+        ("default,3", "default,3"),
+        ("default, 3 ,low", "default,3 low"),
+        ("low,default,3", "low default,3"),
+        ("a,2,a,b,1", "a,3 b"),
+        ("v1,2x", "v1 2x"),
+    ] {
+        let config = without_file().env(&[("COGWORKER_QUEUES", text)]).config();
+        let weights: Vec<String> = config.weighted_queues().iter().map(ToString::to_string).collect();
+        assert_eq!(weights.join(" "), expected, "{text}");
+        let flags: Vec<&str> = expected.split(' ').flat_map(|queue| ["-q", queue]).collect();
+        let loaded = cli::load(["worker"].iter().chain(&flags), &Default::default(), Path::new(".")).unwrap();
+        assert_eq!(loaded.config.weighted_queues(), config.weighted_queues(), "{text}");
+    }
+    for (text, found) in [("3", "3"), ("3,default", "3"), ("default,3,4", "4")] {
+        assert_eq!(
+            without_file().env(&[("COGWORKER_QUEUES", text)]).error(),
+            format!("env COGWORKER_QUEUES: queues: expected a queue name before a weight, found {found}")
+        );
+    }
+    assert_eq!(
+        without_file().env(&[("COGWORKER_QUEUES", "default,0")]).error(),
+        "env COGWORKER_QUEUES: queues: expected a weight from 1 to 1000, found 0"
+    );
+}
+
+#[test]
 fn queues_in_the_file_may_have_weights() {
     let config = given("queues:\n  - [a, 3]\n  - b,2\n  - c\n").config();
     assert_eq!(config.queues, ["a", "a", "a", "b", "b", "c"]);
@@ -325,6 +353,10 @@ fn p_59_each_error_in_the_file_names_file_line_key_expected_and_found() {
         ("queues: [\" a\"]", format!("c.yml:1: queues: expected {queue_name}, found \" a\"")),
         ("queues: [{a: 2}]", "c.yml:1: queues: expected a queue name, found a map".into()),
         ("queues:\n- [a, 0]", "c.yml:1: queues: expected a weight from 1 to 1000, found 0".into()),
+        (
+            "queues: [default, 3]",
+            "c.yml:1: queues: expected a queue name (a weight goes with it: NAME,WEIGHT), found 3".into(),
+        ),
         ("queues: [[a, b, c]]", "c.yml:1: queues: expected a queue name and a weight, found 3 values".into()),
         ("environment: x", "c.yml:1: environment: expected it to be set by -e, APP_ENV, RAILS_ENV or RACK_ENV, as it selects a section of the file, found it in the file".into()),
         (":fetch: basic\nfetch: basic", "c.yml:2: fetch: expected the key once, found it again (first on line 1)".into()),

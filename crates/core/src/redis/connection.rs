@@ -37,6 +37,15 @@ struct Shared {
     resetting: AtomicBool,
 }
 
+/// Says that a reset is over, also when whoever waited for it is dropped.
+struct Resetting<'a>(&'a AtomicBool);
+
+impl Drop for Resetting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 impl fmt::Debug for Redis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redis").field("config", &self.shared.config).finish_non_exhaustive()
@@ -198,9 +207,9 @@ impl Redis {
         if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
             return;
         }
+        let _resetting = Resetting(&self.shared.resetting);
         // Too slow is fine: the reconnect goes on in the background.
         let _ = timeout(RESET_LIMIT, self.shared.client.force_reconnection()).await;
-        self.shared.resetting.store(false, Ordering::Release);
     }
 
     /// Closes the connection; every clone's calls fail from now on.

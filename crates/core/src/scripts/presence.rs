@@ -33,7 +33,7 @@ pub struct BeatReply {
     pub errors: Vec<(String, RedisError)>,
     /// The paused queues' names.
     pub paused: Vec<String>,
-    /// How many processes are registered.
+    /// How many processes are registered; crashed ones are until they are pruned.
     pub processes: u64,
 }
 

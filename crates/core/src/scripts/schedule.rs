@@ -27,22 +27,27 @@ pub async fn schedule_jobs(redis: &Redis, jobs: Vec<(EpochSeconds, Vec<u8>)>) ->
 pub struct DueJobs {
     /// The due entries, earliest first.
     pub entries: Vec<Bytes>,
+    /// True when a limit may have left due entries behind.
+    pub more: bool,
     /// The score of the first entry that is not due yet.
     pub next: Option<EpochSeconds>,
 }
 
-/// Reads up to `limit` entries of the sorted set `source` that are due at `now`.
+/// Reads up to `limit` entries of the sorted set `source` that are due at `now`, and no more than
+/// `bytes` of them; the first one comes whatever its size.
 pub async fn due_jobs(
     redis: &Redis,
     source: String,
     now: EpochSeconds,
     limit: usize,
+    bytes: usize,
 ) -> Result<DueJobs, RedisError> {
-    let call = Call::new().key(source).arg(now.as_f64()).arg(limit);
+    let call = Call::new().key(source).arg(now.as_f64()).arg(limit).arg(bytes);
     let mut replies = redis.call(&DUE_JOBS, call).await?;
     let entries = replies.take()?.byte_strings()?;
+    let more = replies.take()?.int()? == 1;
     let next = replies.take()?.text()?.parse().ok().map(EpochSeconds::new);
-    Ok(DueJobs { entries, next })
+    Ok(DueJobs { entries, more, next })
 }
 
 /// Moves out of one sorted set, built entry by entry. At most
@@ -67,6 +72,8 @@ pub struct Moved {
     pub steps: Vec<Step>,
     /// Why the first failed move failed.
     pub error: Option<RedisError>,
+    /// How many of the failed ones were postponed. The others stand where they stood.
+    pub postponed: usize,
 }
 
 impl Moves {
@@ -132,5 +139,7 @@ pub async fn move_entries(redis: &Redis, moves: Moves) -> Result<Moved, RedisErr
     let mut replies = redis.call(&MOVE_ENTRIES, call).await?;
     let steps = Step::read_all(replies.take()?)?;
     let error = replies.take()?.text()?;
-    Ok(Moved { steps, error: (!error.is_empty()).then(|| RedisError::from_reply(&error)) })
+    let error = (!error.is_empty()).then(|| RedisError::from_reply(&error));
+    let postponed = replies.take()?.int()?.max(0) as usize;
+    Ok(Moved { steps, error, postponed })
 }

@@ -1,6 +1,7 @@
 //! What needs a real Redis: each script, and replies of awkward shapes.
 
 mod cluster;
+mod connection;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;

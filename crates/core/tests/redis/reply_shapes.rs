@@ -48,7 +48,7 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
         assert_eq!((page.total, page.entries.len()), (9, 4));
         let hashes = scripts::list_hashes(&redis, vec![redis.keys().workers("x")]).await?;
         assert_eq!(hashes[0].len(), 10);
-        let due = scripts::due_jobs(&redis, redis.keys().schedule(), EpochSeconds::new(2.0), 4).await?;
+        let due = scripts::due_jobs(&redis, redis.keys().schedule(), EpochSeconds::new(2.0), 4, 100).await?;
         assert_eq!(due.entries.len(), 4);
     }
 

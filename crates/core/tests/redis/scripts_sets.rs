@@ -3,6 +3,7 @@
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::jid::Jid;
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Beat, Moves, Step};
 use cogworker_core::time::EpochSeconds;
 
@@ -30,9 +31,35 @@ async fn schedule_jobs_files_by_due_time_and_wakes_for_the_first() -> Outcome {
 async fn due_jobs_tells_what_is_due_and_when_the_next_is() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["ZADD", "cogworker:retry", "1", "a", "2", "b", "9.5", "c"]);
-    let due = scripts::due_jobs(&redis, redis.keys().retry(), EpochSeconds::new(2.0), 10).await?;
+    let due = scripts::due_jobs(&redis, redis.keys().retry(), EpochSeconds::new(2.0), 10, 100).await?;
     assert_eq!(due.entries, [raw("a"), raw("b")]);
-    assert_eq!(due.next, Some(EpochSeconds::new(9.5)));
+    assert_eq!((due.more, due.next), (false, Some(EpochSeconds::new(9.5))));
+    Ok(())
+}
+
+#[tokio::test]
+async fn due_jobs_reads_no_more_than_its_limits_and_says_when_they_cut() -> Outcome {
+    let (server, redis) = start().await?;
+    for at in 1..=20 {
+        let entry = format!("{at:0>1000}");
+        server.cli(&["ZADD", "cogworker:schedule", &at.to_string(), &entry]);
+    }
+    for (due_at, limit, bytes, expected) in [
+        (20.0, 500, 1_000_000, (20, false)),
+        (20.0, 20, 1_000_000, (20, true)),
+        (20.0, 7, 1_000_000, (7, true)),
+        (20.0, 500, 5_000, (5, true)),
+        (20.0, 500, 5_999, (5, true)),
+        // An entry above the limit comes alone: it must be moved all the same.
+        (20.0, 500, 10, (1, true)),
+        (4.0, 500, 4_000, (4, false)),
+        (0.0, 500, 4_000, (0, false)),
+    ] {
+        let due = scripts::due_jobs(&redis, redis.keys().schedule(), EpochSeconds::new(due_at), limit, bytes)
+            .await?;
+        assert_eq!((due.entries.len(), due.more), expected, "{due_at} {limit} {bytes}");
+        assert!(due.entries.iter().enumerate().all(|(at, entry)| *entry == format!("{:0>1000}", at + 1)));
+    }
     Ok(())
 }
 
@@ -59,10 +86,24 @@ async fn a_queue_of_the_wrong_type_postpones_its_entry_and_no_other_sched_08() -
     moves.to_queue(raw("stuck"), b"stuck".to_vec(), "bad");
     moves.to_queue(raw("free"), b"free".to_vec(), "good");
     let moved = scripts::move_entries(&redis, moves).await?;
-    assert_eq!(moved.steps, [Step::Failed, Step::Applied]);
+    assert_eq!((moved.steps, moved.postponed), (vec![Step::Failed, Step::Applied], 1));
     assert!(moved.error.is_some());
     assert_eq!(server.cli(&["ZSCORE", "cogworker:schedule", "stuck"]), "62");
     assert_eq!(server.cli(&["ZCARD", "cogworker:schedule"]), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_entry_that_a_full_redis_does_not_even_postpone_stays_where_it_stood() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["ZADD", "cogworker:schedule", "1", "stuck"]);
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    let mut moves = Moves::new(redis.keys().schedule(), Some(EpochSeconds::new(62.0)));
+    moves.to_queue(raw("stuck"), b"stuck".to_vec(), "q");
+    let moved = scripts::move_entries(&redis, moves).await?;
+    assert_eq!((moved.steps, moved.postponed), (vec![Step::Failed], 0));
+    assert!(matches!(moved.error, Some(RedisError::OutOfMemory(_))), "{:?}", moved.error);
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:schedule", "stuck"]), "1");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::nearest::nearest;
 use super::node::{Content, Node};
-use super::rule::Mismatch;
+use super::rule::{Mismatch, found};
 use super::{Config, ConfigError, EnvVars, Key, Source, Sources, WeightedQueue, file};
 
 /// What starts every variable of ours but `REDIS_URL`.
@@ -199,16 +199,32 @@ fn environment(env: &EnvVars) -> Result<Layer, LoadError> {
             return Err(LoadError::invalid(at, key.name(), Mismatch::new("unicode text", "other bytes")));
         };
         let node = match key {
-            Key::Queues => {
-                let names = text.split(',').map(|name| Node::text(name.trim())).collect();
-                Node { content: Content::List(names), line: 0 }
-            }
+            Key::Queues => queue_list(text).map_err(|why| LoadError::invalid(at.clone(), key.name(), why))?,
             _ => Node::text(text),
         };
         layer.read(key, &node, at)?;
     }
     refuse_slips(env)?;
     Ok(layer)
+}
+
+/// `NAME[,WEIGHT],NAME[,WEIGHT],…`: as after `-q`, a number is the weight of the name before it (CONF-08).
+fn queue_list(text: &str) -> Result<Node, Mismatch> {
+    let mut queues: Vec<Node> = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        let item_node = Node::text(item);
+        if item.is_empty() || !item.bytes().all(|byte| byte.is_ascii_digit()) {
+            queues.push(item_node);
+            continue;
+        }
+        match queues.last_mut() {
+            Some(name) if matches!(name.content, Content::Scalar(_)) => {
+                *name = Node { content: Content::List(vec![name.clone(), item_node]), line: 0 };
+            }
+            _ => return Err(Mismatch::new("a queue name before a weight", found(item))),
+        }
+    }
+    Ok(Node { content: Content::List(queues), line: 0 })
 }
 
 /// Only a near miss is refused: other programs, the swarm and container platforms also set variables that
@@ -245,8 +261,11 @@ fn flag_layer(flags: &Flags) -> Result<Layer, LoadError> {
         layer.read(Key::Concurrency, &Node::text(concurrency.to_string()), at(Key::Concurrency))?;
     }
     if !flags.queues.is_empty() {
-        let names = flags.queues.iter().map(|queue| Node::text(queue.to_string())).collect();
-        let node = Node { content: Content::List(names), line: 0 };
+        let pair = |queue: &WeightedQueue| {
+            let pair = vec![Node::text(queue.name.as_str()), Node::text(queue.weight.to_string())];
+            Node { content: Content::List(pair), line: 0 }
+        };
+        let node = Node { content: Content::List(flags.queues.iter().map(pair).collect()), line: 0 };
         layer.read(Key::Queues, &node, at(Key::Queues))?;
     }
     if let Some(path) = &flags.logfile {

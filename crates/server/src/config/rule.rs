@@ -145,6 +145,11 @@ pub(crate) fn check_environment(name: &str) -> Result<(), Mismatch> {
     if good { Ok(()) } else { Err(Mismatch::new(Rule::Environment.expected(), found(name))) }
 }
 
+/// A weight that got separated from its name: no one names a queue `3`, and it would be worked on in vain.
+fn is_bare_weight(text: &str) -> bool {
+    !text.starts_with('0') && text.parse::<u32>().is_ok()
+}
+
 /// Queues are names, `NAME,WEIGHT` or pairs of both; a repeated name is a weight too.
 fn read_queues(node: &Node, expected: &str) -> Result<Vec<String>, Mismatch> {
     let Content::List(items) = &node.content else {
@@ -161,6 +166,9 @@ fn read_queues(node: &Node, expected: &str) -> Result<Vec<String>, Mismatch> {
                     return Err(Mismatch::new("a queue name and a weight", format!("{} values", pair.len())));
                 }
             },
+            Content::Scalar(text) if is_bare_weight(text) => {
+                return Err(Mismatch::new("a queue name (a weight goes with it: NAME,WEIGHT)", found(text)));
+            }
             _ => item.scalar("a queue name")?.parse()?,
         };
         queues.extend(queue.repeated());

@@ -83,6 +83,8 @@ pub(crate) struct Gauges {
     pub(crate) basic: AtomicBool,
     /// True once dead processes were looked for.
     pub(crate) recovered_once: AtomicBool,
+    /// Registered processes, as the last heartbeat found them; 0 before the first.
+    pub(crate) processes: AtomicUsize,
 }
 
 /// What an engine is made of.
@@ -356,6 +358,8 @@ impl Engine {
             self.give_back_buffer();
         } else {
             self.hungry = true;
+            // What fell due meanwhile was left alone.
+            self.poller_wake.notify_one();
         }
     }
 }

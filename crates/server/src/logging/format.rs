@@ -10,6 +10,9 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+/// A value is shown up to so many characters: class names and messages of jobs may be megabytes.
+const VALUE_LIMIT: usize = 10_000;
+
 /// `time pid=n LEVEL: message key=value`, then the fields of the spans around it, outermost first.
 pub(super) struct LineFormat {
     pid: u32,
@@ -100,9 +103,9 @@ impl<'w> LineVisitor<'w> {
 impl Visit for LineVisitor<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" || is_bare(value) {
-            self.write(field, |writer| OneLine(writer).write_str(value));
+            self.write(field, |writer| OneLine::new(writer).write_str(value));
         } else {
-            self.write(field, |writer| write!(OneLine(writer), "{value:?}"));
+            self.write(field, |writer| write!(OneLine::new(writer), "{value:?}"));
         }
     }
 
@@ -113,12 +116,12 @@ impl Visit for LineVisitor<'_> {
     /// Also what is recorded by its `Display`.
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
-            return self.write(field, |writer| write!(OneLine(writer), "{value:?}"));
+            return self.write(field, |writer| write!(OneLine::new(writer), "{value:?}"));
         }
         let text = format!("{value:?}");
         let quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
         if quoted {
-            self.write(field, |writer| OneLine(writer).write_str(&text));
+            self.write(field, |writer| OneLine::new(writer).write_str(&text));
         } else {
             self.record_str(field, &text);
         }
@@ -130,18 +133,36 @@ fn is_bare(value: &str) -> bool {
     !value.is_empty() && !value.contains(|char: char| char.is_whitespace() || char == '"' || char == '=')
 }
 
-/// Escapes control characters, so that a value can neither start a line nor steer a terminal.
-struct OneLine<'a, 'w>(&'a mut Writer<'w>);
+/// Escapes control characters, so that a value can neither start a line nor steer a terminal, and cuts
+/// what is very long.
+struct OneLine<'a, 'w> {
+    writer: &'a mut Writer<'w>,
+    left: usize,
+    cut: bool,
+}
+
+impl<'a, 'w> OneLine<'a, 'w> {
+    fn new(writer: &'a mut Writer<'w>) -> Self {
+        Self { writer, left: VALUE_LIMIT, cut: false }
+    }
+}
 
 impl Write for OneLine<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
+        let shown = text.char_indices().nth(self.left).map_or(text, |(end, _)| &text[..end]);
+        self.left -= shown.chars().count();
         let mut plain = 0;
-        for (index, char) in text.char_indices().filter(|(_, char)| char.is_control()) {
-            self.0.write_str(&text[plain..index])?;
-            write!(self.0, "{}", char.escape_default())?;
+        for (index, char) in shown.char_indices().filter(|(_, char)| char.is_control()) {
+            self.writer.write_str(&shown[plain..index])?;
+            write!(self.writer, "{}", char.escape_default())?;
             plain = index + char.len_utf8();
         }
-        self.0.write_str(&text[plain..])
+        self.writer.write_str(&shown[plain..])?;
+        if shown.len() < text.len() && !self.cut {
+            self.cut = true;
+            self.writer.write_char('…')?;
+        }
+        Ok(())
     }
 }
 
@@ -176,6 +197,21 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_value_is_cut_by_characters_and_says_so_once() {
+        let shown = |pieces: &[&str]| {
+            let mut text = String::new();
+            let mut writer = Writer::new(&mut text);
+            let mut line = OneLine::new(&mut writer);
+            pieces.iter().try_for_each(|piece| line.write_str(piece)).unwrap();
+            text
+        };
+        let whole = "é".repeat(VALUE_LIMIT);
+        assert_eq!(shown(&[&whole]), whole);
+        assert_eq!(shown(&[&whole, "", "a", "\n"]), format!("{whole}…"));
+        assert_eq!(shown(&["a\n", &whole, "b"]), format!("a\\n{}…", "é".repeat(VALUE_LIMIT - 2)));
+    }
 
     #[test]
     fn times_are_utc_with_milliseconds() {

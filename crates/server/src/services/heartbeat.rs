@@ -109,8 +109,9 @@ impl Heartbeat {
             reliable: !self.gauges.basic.load(Ordering::Relaxed),
             queues: &self.distinct_queues,
         };
-        let BeatReply { errors, paused, .. } = scripts::beat(&self.redis, &beat).await?;
+        let BeatReply { errors, paused, processes } = scripts::beat(&self.redis, &beat).await?;
         self.lease.renew(sent_at);
+        self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");
         self.outage.recovered("the heartbeat");
         for (registry, failure) in errors {

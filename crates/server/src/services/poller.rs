@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cogworker_core::raw_job::{NotAJob, RawJob};
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, BATCH_LIMIT, Moves, Step};
+use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT, Moves, Step};
 use cogworker_core::time::EpochSeconds;
 use cogworker_core::{payload_edit, unparseable};
 use tokio::sync::Notify;
@@ -21,8 +21,12 @@ use crate::outage::Outage;
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 /// An entry that cannot be moved comes again after so long (SCHED-08).
 const POSTPONED: Duration = Duration::from_secs(60);
-/// The pause after an error.
+/// How long a set is left alone after an error.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
+/// How far apart the pollers of two processes should come: about as long as one takes to move a job.
+const JITTER_PER_PROCESS: Duration = Duration::from_millis(2);
+/// Keeps a delayed job within 50 ms of its time, also when crashed processes are counted too.
+const LONGEST_JITTER: Duration = Duration::from_millis(40);
 
 #[derive(Clone)]
 pub(crate) struct Poller {
@@ -33,40 +37,74 @@ pub(crate) struct Poller {
     pub(crate) wake: Arc<Notify>,
 }
 
+/// A sorted set of jobs that are due later.
+struct Schedule {
+    /// What reading it is called in the log.
+    place: &'static str,
+    key: String,
+    not_before: Instant,
+}
+
+enum Drained {
+    /// Nothing is due any more; when the next entry will be.
+    Empty { next: Option<EpochSeconds> },
+    /// The same entries would be read again.
+    Stuck,
+}
+
 impl Poller {
     pub(crate) async fn run(self, stop: CancellationToken) {
+        let keys = self.redis.keys();
+        let schedule = |place, key| Schedule { place, key, not_before: Instant::now() };
+        let mut schedules = [
+            schedule("polling the schedule", keys.schedule()),
+            schedule("polling the retries", keys.retry()),
+        ];
         loop {
-            // Pollers of many processes must not all come at the same moment; the winner moves
-            // the jobs, so a few milliseconds apart is enough.
-            let sleep = if self.gauges.quiet.load(Ordering::Relaxed) {
-                LONGEST_SLEEP
-            } else {
-                self.pass().await + Duration::from_millis(fastrand::u64(0..8))
+            // A move that is cut off here is carried out whole or not at all.
+            let sleep = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                sleep = self.pass(&mut schedules) => sleep,
             };
+            let processes = self.gauges.processes.load(Ordering::Relaxed);
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.wake.notified() => {}
-                () = tokio::time::sleep(sleep) => {}
+                () = tokio::time::sleep(sleep + jitter(processes)) => {}
             }
         }
     }
 
     /// Moves everything that is due; how long to sleep after it.
-    async fn pass(&self) -> Duration {
-        let keys = self.redis.keys();
+    async fn pass(&self, schedules: &mut [Schedule]) -> Duration {
         let mut sleep = LONGEST_SLEEP;
-        let sets = [("polling the schedule", keys.schedule()), ("polling the retries", keys.retry())];
-        for (place, source) in sets {
-            // One set that cannot be read does not keep the other from being polled (SCHED-07).
-            match self.drain(&source).await {
-                Ok(next) => {
-                    self.outage.recovered(place);
-                    if let Some(next) = next {
-                        sleep = sleep.min(next.since(EpochSeconds::now()));
-                    }
+        if self.is_quiet() {
+            return sleep;
+        }
+        for schedule in schedules {
+            // One set that cannot be read does not keep the other from being polled (SCHED-07), nor
+            // do wake-ups and due times of the other have it read again and again.
+            if let Some(pause) = schedule.not_before.checked_duration_since(Instant::now()) {
+                sleep = sleep.min(pause);
+                continue;
+            }
+            let drained = self.drain(&schedule.key).await;
+            if drained.is_ok() {
+                self.outage.recovered(schedule.place);
+            }
+            match drained {
+                Ok(Drained::Empty { next: None }) => {}
+                Ok(Drained::Empty { next: Some(next) }) => {
+                    sleep = sleep.min(next.since(EpochSeconds::now()));
+                }
+                Ok(Drained::Stuck) => {
+                    schedule.not_before = Instant::now() + ERROR_PAUSE;
+                    sleep = sleep.min(ERROR_PAUSE);
                 }
                 Err(failure) => {
-                    self.outage.report(place, &failure);
+                    self.outage.report(schedule.place, &failure);
+                    schedule.not_before = Instant::now() + ERROR_PAUSE;
                     sleep = sleep.min(ERROR_PAUSE);
                 }
             }
@@ -74,26 +112,32 @@ impl Poller {
         sleep
     }
 
-    /// Moves every due entry of one set; when the next one is due.
-    async fn drain(&self, source: &str) -> Result<Option<EpochSeconds>, RedisError> {
-        loop {
+    /// Moves every due entry of one set, unless the process becomes quiet meanwhile (SCHED-10).
+    async fn drain(&self, source: &str) -> Result<Drained, RedisError> {
+        while !self.is_quiet() {
             let now = EpochSeconds::now();
-            let due = scripts::due_jobs(&self.redis, source.to_owned(), now, BATCH_LIMIT).await?;
-            if due.entries.is_empty() {
-                return Ok(due.next);
+            let due =
+                scripts::due_jobs(&self.redis, source.to_owned(), now, BATCH_LIMIT, BATCH_BYTES).await?;
+            if !due.entries.is_empty() && !self.move_on(source, &due.entries, now).await? {
+                return Ok(Drained::Stuck);
             }
-            let full = due.entries.len() == BATCH_LIMIT;
-            self.move_on(source, due.entries, now).await?;
-            if !full {
+            if !due.more {
                 // What came due meanwhile is found by the next pass, at once.
-                return Ok(due.next);
+                return Ok(Drained::Empty { next: due.next });
             }
         }
+        Ok(Drained::Empty { next: None })
     }
 
-    async fn move_on(&self, source: &str, entries: Vec<Bytes>, now: EpochSeconds) -> Result<(), RedisError> {
+    fn is_quiet(&self) -> bool {
+        self.gauges.quiet.load(Ordering::Relaxed)
+    }
+
+    /// False when every entry was refused by its destination.
+    async fn move_on(&self, source: &str, entries: &[Bytes], now: EpochSeconds) -> Result<bool, RedisError> {
         let mut moves = Moves::new(source.to_owned(), Some(now.plus(POSTPONED)));
-        for entry in &entries {
+        let mut unusable = Vec::new();
+        for (at, entry) in entries.iter().enumerate() {
             let placed = RawJob::parse(entry).and_then(|job| match job.queue() {
                 Some(queue) => {
                     let payload = payload_edit::stamp_enqueued_at(entry, now)?;
@@ -103,16 +147,47 @@ impl Poller {
                 None => Err(NotAJob::NotJson("the job names no queue".into())),
             });
             if let Err(reason) = placed {
-                error!("buried an entry that can never run: {reason}");
                 let wrapped = unparseable::wrap(entry, None, &reason, now);
                 moves.to_dead(entry.clone(), wrapped, now);
+                unusable.push((at, reason));
             }
         }
         let moved = scripts::move_entries(&self.redis, moves).await?;
-        let refused = moved.steps.iter().filter(|step| **step == Step::Failed).count();
-        if let Some(failure) = moved.error {
-            warn!("postponed {refused} due jobs by {} s: failed to {failure}", POSTPONED.as_secs());
+        for (at, reason) in unusable {
+            if moved.steps.get(at) == Some(&Step::Applied) {
+                error!("buried an entry that can never run: {reason}");
+            }
         }
-        Ok(())
+        let refused = moved.steps.iter().filter(|step| **step == Step::Failed).count();
+        match moved.error {
+            Some(failure) if failure.is_outage() => return Err(failure),
+            Some(failure) if moved.postponed == refused => {
+                warn!("postponed {refused} due jobs by {} s: failed to {failure}", POSTPONED.as_secs());
+            }
+            Some(failure) => warn!("left {refused} due jobs where they are: failed to {failure}"),
+            None => {}
+        }
+        Ok(refused < entries.len())
+    }
+}
+
+/// The pollers of many processes must not all come at the same moment: one moves the jobs, and the
+/// others would read them for nothing.
+fn jitter(processes: usize) -> Duration {
+    let processes = u32::try_from(processes.max(1)).unwrap_or(u32::MAX);
+    JITTER_PER_PROCESS.saturating_mul(processes).min(LONGEST_JITTER).mul_f64(fastrand::f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jitter_grows_with_the_number_of_processes_up_to_40_ms() {
+        for (processes, most) in [(0, 2), (1, 2), (4, 8), (20, 40), (usize::MAX, 40)] {
+            let longest = (0..2000).map(|_| jitter(processes)).max().unwrap_or_default();
+            let most = Duration::from_millis(most);
+            assert!(longest <= most && longest > most.mul_f64(0.8), "{processes}: {longest:?}");
+        }
     }
 }

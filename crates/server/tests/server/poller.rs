@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cogworker_core::new_job::NewJob;
 use cogworker_core::time::EpochSeconds;
 use cogworker_server::App;
+use cogworker_testing::wait_until;
 use serde_json::{Value, json};
 
 use crate::support::{Numbered, Seen, Site, TestResult, reach, seconds_from_now};
@@ -108,18 +109,58 @@ async fn an_entry_whose_queue_is_no_list_waits_a_minute_and_starves_nobody_sched
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_quiet_process_moves_nothing_sched_10() -> TestResult {
+async fn a_quiet_process_moves_nothing_until_it_is_resumed_and_then_at_once_sched_10() -> TestResult {
     let site = Site::start().await?;
     let worker = poller(&site)?;
     worker.handle.quiet();
     reach("a beat shows it quiet", || site.text(&["HGET", &worker.key("process"), "quiet"]) == "true")?;
     add(&site, "schedule", 1.0, &job("s", "a"))?;
     site.run(&["PUBLISH", "cogworker:wake", ""])?;
-    let moved = cogworker_testing::wait_until(Duration::from_millis(500), || site.waiting("a") > 0);
+    let moved = wait_until(Duration::from_millis(500), || site.waiting("a") > 0);
     assert!(!moved, "moved by a quiet process");
     worker.handle.resume();
-    reach("moved after the resume", || site.waiting("a") == 1)?;
+    let moved = wait_until(Duration::from_secs(1), || site.waiting("a") == 1);
+    assert!(moved, "not moved within a second of the resume");
     worker.stop().await
+}
+
+/// More due entries than a poller moves in the time of a few looks.
+async fn long_drain(site: &Site) -> Result<i64, Box<dyn std::error::Error>> {
+    let count = 40_000;
+    let at = EpochSeconds::now();
+    let jobs = (0..count).map(|n| NewJob::of(&Numbered(n)).queue("many").at(at)).collect();
+    site.client.push_all(jobs).await?;
+    Ok(count as i64)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_told_to_be_quiet_leaves_a_long_drain_sched_10() -> TestResult {
+    let site = Site::start().await?;
+    let count = long_drain(&site).await?;
+    let worker = poller(&site)?;
+    reach("the first are moved", || site.waiting("many") > 0)?;
+    worker.handle.quiet();
+    let drained = wait_until(Duration::from_millis(700), || site.members("schedule") == 0);
+    assert!(!drained, "moved all though quiet");
+    let left = site.members("schedule");
+    let goes_on = wait_until(Duration::from_millis(300), || site.members("schedule") != left);
+    assert!(!goes_on, "goes on though quiet");
+    worker.handle.resume();
+    reach("all are moved", || site.waiting("many") == count)?;
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_does_not_wait_for_a_long_drain_sched_10() -> TestResult {
+    let site = Site::start().await?;
+    let count = long_drain(&site).await?;
+    let worker = poller(&site)?;
+    reach("the first are moved", || site.waiting("many") > 0)?;
+    worker.stop().await?;
+    let (left, moved) = (site.members("schedule"), site.waiting("many"));
+    assert!(left > 0, "moved all before it stopped");
+    assert_eq!(left + moved, count);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

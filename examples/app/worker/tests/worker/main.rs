@@ -1,8 +1,11 @@
 //! The worker as a process: signals, exit codes, configuration, crashes.
 
 mod boot;
+mod building;
 mod configuration;
 mod crashes;
+mod due_jobs;
 mod jobs;
+mod outages;
 mod signals;
 mod support;

@@ -10,6 +10,9 @@ pub(crate) type TestResult = Result<(), Box<dyn Error>>;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_example-worker");
 
+/// A worker whose building and jobs wait at gates of the test.
+pub(crate) const TEST_WORKER: &str = env!("CARGO_BIN_EXE_test-worker");
+
 /// Long enough for a slow machine; never waited out by a test that passes.
 pub(crate) const SOON: Duration = Duration::from_secs(15);
 
@@ -25,14 +28,23 @@ pub(crate) fn spawn_with(
     args: &[&str],
     variables: &[(&str, &str)],
 ) -> Result<WorkerProcess, Box<dyn Error>> {
-    let mut command = command(args);
+    spawn_program(PROGRAM, redis, args, variables)
+}
+
+pub(crate) fn spawn_program(
+    program: &str,
+    redis: &TestRedis,
+    args: &[&str],
+    variables: &[(&str, &str)],
+) -> Result<WorkerProcess, Box<dyn Error>> {
+    let mut command = command(program, args);
     command.env("REDIS_URL", redis.url()).env("RUST_LOG", "info").envs(variables.iter().copied());
     Ok(WorkerProcess::spawn_command(command)?)
 }
 
 /// The program without settings of the machine that would change what a worker does.
-pub(crate) fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(PROGRAM);
+fn command(program: &str, args: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(args);
     for name in ["APP_ENV", "RAILS_ENV", "RACK_ENV", "RUST_LOG"] {
         command.env_remove(name);
@@ -46,7 +58,14 @@ pub(crate) fn working(
     args: &[&str],
     variables: &[(&str, &str)],
 ) -> Result<(WorkerProcess, String), Box<dyn Error>> {
-    let worker = spawn_with(redis, args, variables)?;
+    identified(redis, spawn_with(redis, args, variables)?)
+}
+
+/// A worker, once it has begun to work, and its identity.
+pub(crate) fn identified(
+    redis: &TestRedis,
+    worker: WorkerProcess,
+) -> Result<(WorkerProcess, String), Box<dyn Error>> {
     let pid = format!(":{}:", worker.pid());
     let mut identity = None;
     reach("the worker lives", || {

@@ -1,0 +1,56 @@
+//! Due jobs that a full Redis does not let through.
+
+use std::time::{Duration, Instant};
+
+use cogworker_testing::{TestRedis, Value, WorkerProcess, wait_until};
+
+use crate::support::{SOON, TestResult, exit_code, int, reach, working};
+
+const DUE: i64 = 600;
+
+/// A worker whose Redis is full when more jobs become due than are moved at a time.
+fn stuck() -> Result<(TestRedis, WorkerProcess), Box<dyn std::error::Error>> {
+    let redis = TestRedis::start()?;
+    let (worker, _) = working(&redis, &["-q", "unused"], &[])?;
+    let soon = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs_f64() + 1.0;
+    let mut add = vec!["ZADD".to_owned(), "cogworker:schedule".to_owned()];
+    for number in 0..DUE {
+        add.push(soon.to_string());
+        add.push(format!(r#"{{"class":"NoopJob","args":[],"queue":"later","jid":"{number}"}}"#));
+    }
+    for command in [add, ["CONFIG", "SET", "maxmemory", "1"].map(String::from).into()] {
+        if let Value::Error(text) = redis.command(&command)? {
+            return Err(text.into());
+        }
+    }
+    worker.wait_for_log("due jobs where they are: failed to write to redis: OOM", SOON)?;
+    Ok((redis, worker))
+}
+
+fn complaints(worker: &WorkerProcess) -> usize {
+    worker.log().iter().filter(|line| line.contains("due jobs")).count()
+}
+
+#[test]
+fn a_full_redis_is_asked_once_a_second_and_term_ends_the_worker_all_the_same() -> TestResult {
+    let (redis, mut worker) = stuck()?;
+    assert!(!wait_until(Duration::from_secs(3), || complaints(&worker) > 5), "{:#?}", worker.log());
+    let told = Instant::now();
+    worker.signal("TERM")?;
+    assert_eq!(exit_code(&mut worker)?, Some(0));
+    assert!(told.elapsed() < Duration::from_secs(3), "{:?}", told.elapsed());
+    assert_eq!(int(&redis, &["ZCARD", "cogworker:schedule"]), DUE);
+    Ok(())
+}
+
+#[test]
+fn due_jobs_move_once_a_full_redis_has_room_again() -> TestResult {
+    let (redis, worker) = stuck()?;
+    let _ = redis.command(&["CONFIG", "SET", "maxmemory", "0"])?;
+    let freed = Instant::now();
+    reach("all are on their queue", || int(&redis, &["LLEN", "cogworker:queue:later"]) == DUE)?;
+    assert!(freed.elapsed() < Duration::from_secs(3), "{:?}", freed.elapsed());
+    let told = complaints(&worker);
+    assert!(!wait_until(Duration::from_millis(1500), || complaints(&worker) > told), "{:#?}", worker.log());
+    Ok(())
+}
