@@ -79,7 +79,7 @@ pub fn failed_payload(raw: &[u8], failure: &Failure, now: EpochSeconds) -> Resul
 }
 
 /// A text as JSON.
-pub(crate) fn json_string(text: &str) -> String {
+pub fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -18,5 +18,5 @@ mod shutdown;
 mod slots;
 mod waits;
 
-pub(crate) use coordinator::{Command, Engine, EngineParts, Gauges};
+pub(crate) use coordinator::{Command, Engine, EngineParts, Gauges, last_calls};
 pub(crate) use lease::Lease;

@@ -68,6 +68,11 @@ impl Outage {
         }
     }
 
+    /// True from the first failure until the end is told.
+    pub(crate) fn is_ongoing(&self) -> bool {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     fn failed(&self, place: &'static str, now: Instant) -> Option<News> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = current.is_none();

@@ -43,7 +43,12 @@ pub(crate) fn contain<T>(piece: impl FnOnce() -> T) -> Result<T, Failure> {
     let _leave = Leave(IN_JOB.replace(true));
     catch_unwind(AssertUnwindSafe(piece)).map_err(|payload| {
         let place = PLACE.with_borrow_mut(Option::take);
-        Failure::panic(text_of(&*payload), place.as_deref())
+        let failure = Failure::panic(text_of(&*payload), place.as_deref());
+        // What a job panics with may panic itself when it is dropped.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(another);
+        }
+        failure
     })
 }
 
@@ -90,6 +95,19 @@ mod tests {
         let failure = contain(|| panic!("no {}", "luck")).unwrap_err();
         assert_eq!((failure.class.as_str(), failure.message.as_str()), ("Panic", "no luck"));
         assert!(failure.backtrace.iter().any(|line| line.contains("panic_guard.rs")), "{failure:?}");
+    }
+
+    #[test]
+    fn a_payload_that_panics_when_dropped_is_contained_too() {
+        struct Bomb;
+        impl Drop for Bomb {
+            fn drop(&mut self) {
+                panic!("boom");
+            }
+        }
+        install_hook();
+        let failure = contain(|| std::panic::panic_any(Bomb)).unwrap_err();
+        assert_eq!(failure.message, "a panic without a text");
     }
 
     #[test]

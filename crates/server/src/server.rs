@@ -12,13 +12,14 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
 use crate::context::RunScope;
-use crate::engine::{Command, Engine, EngineParts, Gauges, Lease};
+use crate::engine::{Command, Engine, EngineParts, Gauges, Lease, last_calls};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
@@ -192,7 +193,7 @@ impl Server {
         };
         // No job is taken before others can see that this process lives (LIFE-01).
         if !heartbeat.first(&stop).await {
-            info!("stopped before the first heartbeat");
+            info!("stopped before redis was reached");
             redis.close().await;
             return Ok(());
         }
@@ -275,7 +276,8 @@ impl Server {
         beats_stop.cancel();
         let _ = tokio::task::spawn_blocking(move || beats.join()).await;
         while services.join_next().await.is_some() {}
-        let removed = scripts::remove_presence(&redis, &identity).await;
+        let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
+        let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));
         redis.close().await;
         match (ended, removed) {
             _ if by_itself => Err(ServerError::EngineEnded),

@@ -1,13 +1,14 @@
 //! The shared connection: commands and scripts.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::{ClientLike, EventInterface};
 use fred::types::{ClusterHash, CustomCommand, Value};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
 use super::reply::{Replies, Reply};
@@ -35,6 +36,8 @@ struct Shared {
     keys: KeySpace,
     calls: AtomicI64,
     resetting: AtomicBool,
+    /// Why the last attempt to connect failed, until one succeeds.
+    connect_error: Arc<Mutex<Option<String>>>,
 }
 
 /// Says that a reset is over, also when whoever waited for it is dropped.
@@ -57,6 +60,7 @@ impl Redis {
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
         let redis = Self::build(config)?;
         let mut errors = redis.shared.client.error_rx();
+        redis.watch_connecting();
         redis.shared.client.connect();
         let client = redis.shared.client.clone();
         let connected = client.wait_for_connect();
@@ -89,6 +93,7 @@ impl Redis {
     /// settings' command timeout. Needs a tokio runtime, which drives the connection.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
         let redis = Self::build(config)?;
+        redis.watch_connecting();
         redis.shared.client.connect();
         Ok(redis)
     }
@@ -101,8 +106,33 @@ impl Redis {
                 config: config.clone(),
                 calls: AtomicI64::new(1),
                 resetting: AtomicBool::new(false),
+                connect_error: Arc::default(),
             }),
         })
+    }
+
+    /// Keeps the reason why it cannot connect, which a call that waits for a connection does not
+    /// learn: it only times out.
+    fn watch_connecting(&self) {
+        let last = self.shared.connect_error.clone();
+        let mut errors = self.shared.client.error_rx();
+        let mut connections = self.shared.client.reconnect_rx();
+        tokio::spawn(async move {
+            loop {
+                let error = tokio::select! {
+                    error = errors.recv() => match error {
+                        Ok((error, _)) => Some(error.details().to_owned()),
+                        Err(RecvError::Lagged(_)) => continue,
+                        Err(RecvError::Closed) => return,
+                    },
+                    connected = connections.recv() => match connected {
+                        Ok(_) | Err(RecvError::Lagged(_)) => None,
+                        Err(RecvError::Closed) => return,
+                    },
+                };
+                *last.lock().unwrap_or_else(PoisonError::into_inner) = error;
+            }
+        });
     }
 
     /// The spelling of this installation's keys.
@@ -197,6 +227,10 @@ impl Redis {
 
     /// A reply that did not come, or came for another call, condemns the connection.
     async fn failed(&self, error: RedisError) -> RedisError {
+        if matches!(error, RedisError::TimedOut(_)) && !self.is_connected() {
+            let reason = self.shared.connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            return reason.map_or(error, RedisError::Disconnected);
+        }
         if matches!(error, RedisError::TimedOut(_) | RedisError::Desynchronised(_)) {
             self.reset().await;
         }

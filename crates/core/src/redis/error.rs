@@ -77,7 +77,7 @@ impl RedisError {
     pub fn from_reply(text: &str) -> Self {
         let owned = || text.to_owned();
         match error_code(text) {
-            "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" => {
+            "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" | "MOVED" | "ASK" => {
                 Self::NotServing(owned())
             }
             "OOM" => Self::OutOfMemory(owned()),
@@ -103,14 +103,22 @@ impl RedisError {
             | ErrorKind::Routing
             | ErrorKind::Sentinel
             | ErrorKind::Backpressure => Self::Disconnected(details),
-            _ if details.starts_with("Failed to route command") => Self::Disconnected(details),
-            _ => Self::from_reply(&details),
+            _ if is_reply(&details) => Self::from_reply(&details),
+            // The library's own words ("Too many failed write attempts."): the call may have been sent.
+            _ => Self::Disconnected(details),
         }
     }
 
     pub(super) fn is_noscript(error: &FredError) -> bool {
         error.details().starts_with("NOSCRIPT")
     }
+}
+
+/// True for the text of an error reply, which starts with a code in capitals.
+fn is_reply(text: &str) -> bool {
+    let code = error_code(text);
+    code.len() > 1
+        && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// The code an error reply starts with. Redis 6 wraps the code of a command that failed inside
@@ -164,6 +172,24 @@ mod tests {
             "ERR value is not an integer or out of range",
         ] {
             assert!(!RedisError::from_reply(text).is_outage(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_client_library_says_itself_is_no_refusal() {
+        for text in [
+            "Too many failed write attempts.",
+            "Failed to route command.",
+            "No response!",
+            "Missing response.",
+        ] {
+            let error = RedisError::from_fred(&FredError::new(ErrorKind::Unknown, text));
+            assert!(error.fate_is_unknown() && error.is_outage(), "{text}: {error:?}");
+        }
+        for text in ["ERR value is not an integer", "OOM command not allowed", "NOSCRIPT No matching script."]
+        {
+            let error = RedisError::from_fred(&FredError::new(ErrorKind::Unknown, text));
+            assert!(!error.fate_is_unknown(), "{text}: {error:?}");
         }
     }
 

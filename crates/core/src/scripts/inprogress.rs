@@ -11,10 +11,23 @@ static NEWEST_INPROGRESS: Script =
     Script::new("newest_inprogress", include_str!("../../lua/newest_inprogress.lua"));
 static PUBLISH_WORK: Script = Script::new("publish_work", include_str!("../../lua/publish_work.lua"));
 
-/// The jobs on `identity`'s in-progress list, newest first, at most the `limit` oldest.
-pub async fn list_inprogress(redis: &Redis, identity: &str, limit: usize) -> Result<Vec<Bytes>, RedisError> {
+/// The jobs on `identity`'s in-progress list, newest first, at most the `limit` oldest. `None`
+/// when there are `known` of them, which spares sending large jobs again and again.
+pub async fn list_inprogress(
+    redis: &Redis,
+    identity: &str,
+    limit: usize,
+    known: Option<usize>,
+) -> Result<Option<Vec<Bytes>>, RedisError> {
     let call = Call::new().key(redis.keys().inprogress(identity)).arg(limit);
-    redis.call(&LIST_INPROGRESS, call).await?.take()?.byte_strings()
+    let call = match known {
+        Some(known) => call.arg(known),
+        None => call.arg("-1"),
+    };
+    let mut replies = redis.call(&LIST_INPROGRESS, call).await?;
+    let as_known = replies.take()?.int()? == 1;
+    let jobs = replies.take()?.byte_strings()?;
+    Ok((!as_known).then_some(jobs))
 }
 
 /// The jobs on `identity`'s in-progress list after the `skip` newest, newest first; at most

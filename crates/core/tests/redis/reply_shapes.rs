@@ -54,7 +54,8 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
 
     let fetched = scripts::fetch_jobs(&redis, ME, &names, 500).await?;
     assert_eq!(fetched.count(), 27);
-    assert_eq!(scripts::list_inprogress(&redis, ME, 100).await?.len(), 27);
+    assert_eq!(scripts::list_inprogress(&redis, ME, 100, None).await?.map(|jobs| jobs.len()), Some(27));
+    assert_eq!(scripts::list_inprogress(&redis, ME, 100, Some(27)).await?, None);
     let mut batch = SettleBatch::new(Held::Listed, (0, 0));
     for name in NAMES {
         let (job, locks) = (Bytes::from_static(name.as_bytes()), JobLocks::default());

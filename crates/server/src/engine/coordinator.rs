@@ -22,7 +22,8 @@ use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, Fetched, Held, Settled};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
-use tokio::time::{Instant as TokioInstant, sleep_until};
+use tokio::time::{Instant as TokioInstant, sleep_until, timeout};
+use tracing::{error, warn};
 
 use super::claim::Claim;
 use super::lease::Lease;
@@ -56,6 +57,8 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 const RECONCILE_PERIODS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
 /// How often paused queues are looked at, and queues beyond the number of waits.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// So many looks may only count; then one compares job by job.
+const GLANCES: u32 = 11;
 /// The most strays one look finds.
 const LOOK_LIMIT: usize = 10_000;
 
@@ -132,7 +135,7 @@ pub(crate) struct Engine {
     fetch_asked: usize,
     fetch_begun: Instant,
     settle: InFlight<Settled>,
-    look: InFlight<Vec<Bytes>>,
+    look: InFlight<Option<Vec<Bytes>>>,
     board: InFlight<()>,
 
     /// There may be a backlog: fetch rather than wait.
@@ -149,6 +152,8 @@ pub(crate) struct Engine {
     next_look: Instant,
     next_glance: Instant,
     suspicious: bool,
+    /// Looks since the last that compared job by job.
+    glances: u32,
     /// A wait failed since the last look for strays.
     wait_failed: bool,
     /// Strays taken over lately: their own delivery may still come.
@@ -160,7 +165,7 @@ pub(crate) struct Engine {
 enum Event {
     Fetched(Result<Fetched, RedisError>),
     Settled(Result<Settled, RedisError>),
-    Looked(Result<Vec<Bytes>, RedisError>),
+    Looked(Result<Option<Vec<Bytes>>, RedisError>),
     BoardWritten(Result<(), RedisError>),
     Finished(Finished),
     WaitEnded(WaitEnd),
@@ -215,6 +220,7 @@ impl Engine {
             next_look: now + RECONCILE_PERIODS.0,
             next_glance: now,
             suspicious: false,
+            glances: 0,
             wait_failed: false,
             adopted: VecDeque::new(),
             missing: HashSet::new(),
@@ -239,7 +245,16 @@ impl Engine {
             self.handle(event);
             self.take_what_is_ready();
         }
-        self.give_back_leftovers().await;
+        if timeout(last_calls(&self.outage), self.give_back_leftovers()).await.is_err() {
+            warn!("could not look for jobs left on this process's list");
+        }
+        let uncounted = self.settler.uncounted();
+        if uncounted != (0, 0) {
+            error!(
+                "failed to count {} processed and {} failed runs before the end",
+                uncounted.0, uncounted.1
+            );
+        }
         self.settler.count()
     }
 
@@ -362,6 +377,11 @@ impl Engine {
             self.poller_wake.notify_one();
         }
     }
+}
+
+/// How long the last calls of a process may take: little, when Redis is known to be away.
+pub(crate) fn last_calls(outage: &Outage) -> Duration {
+    Duration::from_secs(if outage.is_ongoing() { 1 } else { 10 })
 }
 
 /// The result of a call under way; never, when there is none.

@@ -73,6 +73,11 @@ impl Outcome {
             Err(reason) => return Self::unparseable(claim, &reason, rules),
         };
         let entry = match payload_edit::failed_payload(&claim.raw, failure, now) {
+            // Without a queue of its own it could never come back from retry.
+            Ok(entry) if job.queue().is_none() => {
+                let queue = payload_edit::json_string(&claim.queue);
+                payload_edit::set_fields(&entry, &[("queue", &queue)]).unwrap_or(entry)
+            }
             Ok(entry) => entry,
             Err(reason) => return Self::unparseable(claim, &reason, rules),
         };
@@ -111,11 +116,10 @@ impl Outcome {
         Self::new(claim, Fate::Filed(Box::new(filed)))
     }
 
-    /// Back on its own queue, next to be taken; what names no queue goes to `default` (REQ-02).
+    /// Back on the queue that it came from, next to be taken (RFETCH-09).
     pub(crate) fn given_back(claim: Claim, rules: Rules<'_>) -> Self {
-        let job = RawJob::parse(&claim.raw).ok();
-        let queue = job.as_ref().and_then(|job| job.queue()).unwrap_or("default");
-        let queue = rules.keys.queue(queue);
+        let queue = rules.keys.queue(&claim.queue);
+        let job = RawJob::parse(&claim.raw);
         let locks = job.map(|job| JobLocks::of(&job, rules.keys)).unwrap_or_default();
         Self::new(claim, Fate::GivenBack { queue, locks, lock_ttl: rules.lock_ttl })
     }

@@ -109,11 +109,11 @@ impl Runner {
             Ok(Prepared::Async(future)) => future,
             Ok(Prepared::Blocking(closure)) => {
                 let Some(run) = occupy() else { return Started::GoesOn { abort: None, cancellation } };
-                let finished = self.finished.clone();
+                let report = Report { run, finished: self.finished.clone() };
                 self.jobs.spawn_blocking(move || {
                     let result = contain(closure).and_then(|result| result);
                     // Blocking work never proves itself quick enough for the engine's thread.
-                    let _ = finished.send(Finished { run, result, longest_poll: Duration::MAX });
+                    report.send(result, Duration::MAX);
                 });
                 return Started::GoesOn { abort: None, cancellation };
             }
@@ -131,12 +131,33 @@ impl Runner {
             }
         }
         let Some(run) = occupy() else { return Started::GoesOn { abort: None, cancellation } };
-        let finished = self.finished.clone();
+        let report = Report { run, finished: self.finished.clone() };
         let task = self.jobs.spawn(async move {
             let (result, longest_poll) = Measured { future, longest: Duration::ZERO }.await;
-            let _ = finished.send(Finished { run, result, longest_poll });
+            report.send(result, longest_poll);
         });
         Started::GoesOn { abort: Some(task.abort_handle()), cancellation }
+    }
+}
+
+/// Tells the engine how a run ended, even if it unwinds past everything that contains it.
+struct Report {
+    run: RunId,
+    finished: UnboundedSender<Finished>,
+}
+
+impl Report {
+    fn send(&self, result: Result<(), Failure>, longest_poll: Duration) {
+        let _ = self.finished.send(Finished { run: self.run, result, longest_poll });
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        // An aborted task is dropped too, and says nothing: its job is given back.
+        if std::thread::panicking() {
+            self.send(Err(Failure::panic("a panic that could not be contained", None)), Duration::MAX);
+        }
     }
 }
 

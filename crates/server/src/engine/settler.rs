@@ -14,6 +14,8 @@ use super::outcome::{Fate, Outcome};
 pub(crate) struct Settler {
     waiting: VecDeque<Outcome>,
     under_way: Vec<Outcome>,
+    /// True while a call is under way; it may carry only what is still to be counted.
+    busy: bool,
     /// Outcomes that their destination refused: they wait apart, so that they hold up nobody.
     refused: Vec<Outcome>,
     refused_until: Option<Instant>,
@@ -41,11 +43,16 @@ impl Settler {
 
     /// True while a call is under way.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.under_way.is_empty()
+        self.busy
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count() == 0
+        self.count() == 0 && !self.busy
+    }
+
+    /// Runs that are settled and not counted yet (processed, failed).
+    pub(crate) fn uncounted(&self) -> (u64, u64) {
+        self.uncounted
     }
 
     /// How many outcomes are not settled yet.
@@ -64,7 +71,7 @@ impl Settler {
             return None;
         }
         let waiting = self.not_before.filter(|_| !self.waiting.is_empty());
-        let refused = self.refused_until.filter(|_| !self.refused.is_empty());
+        let refused = self.refused_until;
         match (waiting, refused) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -93,8 +100,11 @@ impl Settler {
         if self.refused_until.is_some_and(|at| at <= now) {
             self.refused_until = None;
             self.waiting.extend(self.refused.drain(..));
+        } else if self.waiting.is_empty() {
+            return None;
         }
-        let held = self.waiting.front()?.claim.held;
+        let held = self.waiting.front().map_or(Held::Listed, |outcome| outcome.claim.held);
+        self.busy = true;
         self.not_before = None;
         self.sent_uncounted = std::mem::take(&mut self.uncounted);
         let mut batch = SettleBatch::new(held, self.sent_uncounted);
@@ -110,8 +120,12 @@ impl Settler {
     /// Takes the reply of the call under way. What was refused is tried again at `again_at`.
     pub(crate) fn settled(&mut self, settled: Settled, again_at: Instant) -> Effects {
         let mut effects = Effects { error: settled.error, ..Effects::default() };
+        self.busy = false;
         self.uncounted.0 += settled.uncounted.0;
         self.uncounted.1 += settled.uncounted.1;
+        if self.uncounted != (0, 0) {
+            self.refused_until.get_or_insert(again_at);
+        }
         for (mut outcome, step) in std::mem::take(&mut self.under_way).into_iter().zip(settled.steps) {
             match step {
                 Step::Applied => effects.retried |= outcome.is_retried(),
@@ -131,10 +145,12 @@ impl Settler {
     /// The call under way failed. What it held is sent again at `again_at`, but for what a
     /// repeat could double.
     pub(crate) fn failed(&mut self, fate_is_unknown: bool, again_at: Instant) {
+        self.busy = false;
         self.not_before = Some(again_at);
-        if !fate_is_unknown {
+        if !fate_is_unknown && self.sent_uncounted != (0, 0) {
             self.uncounted.0 += self.sent_uncounted.0;
             self.uncounted.1 += self.sent_uncounted.1;
+            self.refused_until.get_or_insert(again_at);
         }
         let mut again: VecDeque<Outcome> = std::mem::take(&mut self.under_way)
             .into_iter()

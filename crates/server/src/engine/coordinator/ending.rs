@@ -2,10 +2,9 @@
 
 use cogworker_core::scripts::{self, Held};
 use cogworker_core::time::EpochSeconds;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::Engine;
-use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
 use crate::engine::shutdown::ShutdownStep;
 
@@ -40,6 +39,10 @@ impl Engine {
             }
             ShutdownStep::End => true,
             ShutdownStep::GiveUp => {
+                if self.settler.is_empty() {
+                    warn!("stopping though redis does not answer");
+                    return true;
+                }
                 error!(
                     "failed to settle {} jobs before the end: they stay on this process's list until another \
                      process recovers them",
@@ -62,12 +65,11 @@ impl Engine {
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         while self.settler.is_empty() {
             let mut batch = scripts::SettleBatch::new(Held::Listed, (0, 0));
-            match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT).await {
-                Ok(listed) if listed.is_empty() => return,
-                Ok(listed) => {
+            match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT, Some(0)).await {
+                Ok(None) => return,
+                Ok(Some(listed)) => {
                     for raw in listed {
-                        let queue = self.queues.shared_name("default");
-                        let claim = Claim { raw, queue, held: Held::Listed };
+                        let claim = self.claim_of_stray(raw);
                         Outcome::given_back(claim, self.rules()).add_to(&mut batch);
                     }
                 }

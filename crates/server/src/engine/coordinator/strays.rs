@@ -9,7 +9,7 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Held};
 use tracing::{info, warn};
 
-use super::{Engine, LOOK_LIMIT, RECONCILE_PERIODS};
+use super::{Engine, GLANCES, LOOK_LIMIT, RECONCILE_PERIODS};
 use crate::engine::claim::Claim;
 
 /// A delivery can be later than its adoption by as much as a call may take.
@@ -24,11 +24,17 @@ impl Engine {
         // Never due while it is away: the reply sets the next time.
         self.next_look = now + RECONCILE_PERIODS.0;
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
+        // As many as are held here are most likely just those.
+        let exact = self.suspicious || !self.missing.is_empty() || self.glances >= GLANCES;
+        self.glances = if exact { 0 } else { self.glances + 1 };
+        let known = (!exact).then(|| self.buffer.len() + self.slots.busy() + self.settler.count());
         self.look =
-            Some(Box::pin(async move { scripts::list_inprogress(&redis, &identity, LOOK_LIMIT).await }));
+            Some(Box::pin(
+                async move { scripts::list_inprogress(&redis, &identity, LOOK_LIMIT, known).await },
+            ));
     }
 
-    pub(super) fn looked(&mut self, result: Result<Vec<Bytes>, RedisError>) {
+    pub(super) fn looked(&mut self, result: Result<Option<Vec<Bytes>>, RedisError>) {
         self.look = None;
         match result {
             Ok(listed) => {
@@ -38,15 +44,18 @@ impl Engine {
                 if !std::mem::take(&mut self.wait_failed) {
                     self.outage.recovered("waiting for jobs");
                 }
-                self.adopt_strays(&listed);
-                if listed.len() < LOOK_LIMIT {
-                    self.note_missing(&listed);
+                if let Some(listed) = listed {
+                    self.adopt_strays(&listed);
+                    if listed.len() < LOOK_LIMIT {
+                        self.note_missing(&listed);
+                    }
                 }
             }
             Err(error) => self.outage.report("looking for strays", &error),
         }
         let (calm, suspicious) = RECONCILE_PERIODS;
-        self.next_look = Instant::now() + if self.suspicious { suspicious } else { calm };
+        let soon = self.suspicious || !self.missing.is_empty();
+        self.next_look = Instant::now() + if soon { suspicious } else { calm };
     }
 
     /// What is on the list and nobody here holds was moved by a call whose reply got lost (REC-01).
@@ -63,13 +72,17 @@ impl Engine {
         self.adopted.retain(|(_, at)| now - *at < LATE_DELIVERY);
         for raw in strays {
             self.adopted.push_back((raw.clone(), now));
-            let queue = RawJob::parse(&raw)
-                .ok()
-                .and_then(|job| job.queue().map(|name| self.queues.shared_name(name)))
-                .unwrap_or_else(|| self.queues.shared_name("default"));
-            let claim = Claim { raw, queue, held: Held::Listed };
+            let claim = self.claim_of_stray(raw);
             if self.takes_jobs() { self.buffer.push_back(claim) } else { self.give_back(claim) }
         }
+    }
+
+    /// Which queue it came from is not known any more: its own, then, or `default` (REQ-02).
+    pub(super) fn claim_of_stray(&self, raw: Bytes) -> Claim {
+        let job = RawJob::parse(&raw);
+        let queue = job.as_ref().ok().and_then(|job| job.queue()).unwrap_or("default");
+        let queue = self.queues.shared_name(queue);
+        Claim { raw, queue, held: Held::Listed }
     }
 
     /// True for the delivery of a job that was taken over before it came: it must not run twice.

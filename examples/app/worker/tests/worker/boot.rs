@@ -16,7 +16,7 @@ fn redis_away_at_boot_is_logged_once_and_term_ends_the_wait_with_exit_code_0() -
     assert!(!more, "{:#?}", worker.log());
     worker.signal("TERM")?;
     assert_eq!(exit_code(&mut worker)?, Some(0));
-    worker.wait_for_log("stopped before the first heartbeat", SOON)?;
+    worker.wait_for_log("stopped before redis was reached", SOON)?;
     Ok(())
 }
 
