@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Context};
+use cogworker_server::{App, Context, JobError};
 use cogworker_testing::wait_until;
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
@@ -120,4 +120,130 @@ async fn putting_a_periodic_run_back_takes_its_running_lock_again_req_07_req_08(
     assert_eq!(lock("own"), ("jown".to_owned(), true));
     assert_eq!(lock("newer"), ("another".to_owned(), false));
     Ok(())
+}
+
+/// How many workers are stopped at a time, and how often; `COGWORKER_ROUNDS` repeats it more often.
+const AT_A_TIME: usize = 8;
+const ROUNDS: usize = 3;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_fails_just_when_it_is_cut_off_ends_up_in_exactly_one_place() -> TestResult {
+    let site = Site::start().await?;
+    let rounds = std::env::var("COGWORKER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    for round in 0..rounds {
+        let mut stopped = Vec::new();
+        for place in 0..AT_A_TIME {
+            stopped.push(fails_at_the_limit(&site, round, place).await?);
+        }
+        for (worker, queue) in stopped {
+            worker.ended().await?;
+            let waiting = site.texts(&["LRANGE", &format!("cogworker:queue:{queue}"), "0", "-1"]);
+            let retried = site.texts(&["ZRANGE", "cogworker:retry", "0", "-1"]);
+            let retried: Vec<_> = retried.iter().filter(|job| job.contains(&queue)).collect();
+            assert_eq!(waiting.len() + retried.len(), 2, "{queue}: {waiting:?} {retried:?}");
+            for jid in ["heeds", "stubborn"] {
+                let found =
+                    waiting.iter().chain(retried.iter().copied()).filter(|job| job.contains(jid)).count();
+                assert_eq!(found, 1, "{queue}: {waiting:?} {retried:?}");
+            }
+        }
+        assert_eq!(site.texts(&["KEYS", "cogworker:inprogress:*"]), Vec::<String>::new());
+        assert_eq!(site.failed().max(0), site.members("retry"));
+    }
+    Ok(())
+}
+
+/// A worker that is stopping, with two jobs that fail about when it gives them up: one when it is
+/// asked to end, one when it is aborted a second later.
+async fn fails_at_the_limit(
+    site: &Site,
+    round: usize,
+    place: usize,
+) -> Result<(crate::support::Worker, String), Box<dyn std::error::Error>> {
+    let queue = format!("q{round}x{place}");
+    let begun = Seen::default();
+    let note = begun.clone();
+    let spread = Duration::from_millis(995 + 2 * place as u64);
+    let app = App::new(()).job(move |job: Text, ctx: Context| {
+        note.add(job.0.clone());
+        async move {
+            ctx.cancelled().await;
+            if job.0 == "stubborn" {
+                tokio::time::sleep(spread).await;
+            }
+            Err::<(), _>(JobError::new("Late", "at the limit"))
+        }
+    });
+    let worker = site.worker_with(app, |config| {
+        config.queues = vec![queue.clone()];
+        config.shutdown_timeout = Duration::from_millis(50);
+    })?;
+    for kind in ["heeds", "stubborn"] {
+        site.client
+            .push(NewJob::of(&Text(kind.into())).queue(&queue).jid(&format!("{kind}-{queue}")))
+            .await?;
+    }
+    reach("both run", || begun.len() == 2)?;
+    worker.handle.stop();
+    Ok((worker, queue))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_are_cut_off_go_back_in_order_and_to_where_they_came_from_req_01() -> TestResult {
+    let site = Site::start().await?;
+    let begun = Seen::default();
+    let note = begun.clone();
+    let app = App::new(()).job(move |job: Text| {
+        note.add(job.0);
+        std::future::pending::<()>()
+    });
+    let worker = site.worker_with(app, |config| config.queues = vec!["low".into()])?;
+    for number in 1..=4 {
+        // Without a queue of its own.
+        site.push_raw("low", format!(r#"{{"class":"TextJob","args":["{number}"],"jid":"j{number}"}}"#))?;
+        reach("it runs", || begun.len() == number)?;
+    }
+    worker.stop().await?;
+    let waiting = site.texts(&["LRANGE", "cogworker:queue:low", "0", "-1"]);
+    let jids: Vec<_> = waiting.iter().filter_map(|job| job.split(r#""jid":""#).nth(1)?.get(..2)).collect();
+    assert_eq!(jids, ["j4", "j3", "j2", "j1"], "the oldest is taken next");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_without_redis_ends_soon_and_says_what_it_could_not_settle() -> TestResult {
+    let site = Site::start().await?;
+    let gate = Gate::closed();
+    let inside = gate.clone();
+    let app = App::new(()).job(move |_: Numbered| {
+        let inside = inside.clone();
+        async move { inside.pass().await }
+    });
+    let worker = site.worker(app)?;
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || gate.arrived() == 1)?;
+    site.redis.kill();
+    gate.let_pass(1);
+    let begun = Instant::now();
+    worker.handle.stop();
+    let error = worker.result().await?.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("settle 1 jobs before the end"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_that_could_not_be_counted_are_counted_without_a_further_job() -> TestResult {
+    let site = Site::start().await?;
+    site.keep_damage()?;
+    site.run(&["SET", "cogworker:stats:processed", "no number"])?;
+    let worker = site.worker(App::new(()).job(|_: Numbered| async {}))?;
+    // Goes when the job is acknowledged.
+    site.run(&["SET", "cogworker:orphanings:j", "1"])?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("j")).await?;
+    reach("it is settled", || site.int(&["EXISTS", "cogworker:orphanings:j"]) == 0)?;
+    assert_eq!(site.text(&["GET", "cogworker:stats:processed"]), "no number");
+    site.run(&["DEL", "cogworker:stats:processed"])?;
+    reach("it is counted", || site.processed() == 1)?;
+    worker.stop().await
 }

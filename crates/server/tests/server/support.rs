@@ -231,6 +231,11 @@ impl Worker {
         Ok(())
     }
 
+    /// What its run came to.
+    pub(crate) async fn result(self) -> Result<Result<(), ServerError>, Box<dyn Error>> {
+        Ok(tokio::time::timeout(SOON, self.run).await??)
+    }
+
     pub(crate) fn key(&self, kind: &str) -> String {
         format!("cogworker:{kind}:{}", self.identity)
     }
