@@ -15,6 +15,7 @@ mod lint;
 mod lua_check;
 mod lua_script;
 mod redis;
+mod soak;
 mod step;
 mod test;
 mod workspace;
@@ -28,6 +29,11 @@ enum Task {
     Demo(demo::Options),
     /// Measure pushing, draining and picking up jobs
     Bench(bench::Options),
+    /// Random load and random faults; then everything must be accounted for
+    Soak(soak::Options),
+    /// The worker process of a soak
+    #[command(hide = true)]
+    SoakWorker(soak::worker::Options),
     /// Run every check and every test, as CI does
     Test(test::Options),
     /// The same as `test`
@@ -49,6 +55,8 @@ fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Demo(options) => demo::run(&options).map_err(named("demo")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
+        Task::Soak(options) => soak::run(&options).map_err(named("soak")),
+        Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),
         Task::Test(options) => test::run(&options),
         Task::Ci => test::run(&test::Options::default()),
         Task::Redis(options) => redis::run(&options),

@@ -14,12 +14,18 @@ pub(crate) struct Options {
     /// The TCP port; a free one by default
     #[arg(long)]
     port: Option<u16>,
+    /// The server's version, such as 6.2; fetched if need be
+    #[arg(long)]
+    version: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
     let mut server = TestRedisOptions::new();
     if let Some(port) = options.port {
         server = server.port(port);
+    }
+    if let Some(version) = &options.version {
+        server = server.version(version);
     }
     let redis = server.start()?;
     // The URL alone on standard output, so that a script can read it.

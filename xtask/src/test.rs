@@ -6,7 +6,7 @@ use clap::Args;
 use cogworker_testing::RedisBinary;
 
 use crate::step::{Step, TaskError};
-use crate::{docs_check, fmt, lint, lua_check};
+use crate::{docs_check, fmt, lint, lua_check, soak};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -34,6 +34,8 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])
             .env("COGWORKER_REDIS_SERVER", redis.server())
             .run()?;
+        soak::run(&soak::Options::of_one_minute())
+            .map_err(|source| TaskError::Task { step: "soak", source })?;
         Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?;

@@ -10,6 +10,8 @@ use crate::queue::Queue;
 #[derive(Debug, Clone)]
 pub struct Client {
     redis: Redis,
+    /// False when the connection is someone else's.
+    owns_connection: bool,
 }
 
 impl Client {
@@ -18,7 +20,7 @@ impl Client {
     /// # Errors
     /// When Redis cannot be reached within the connect timeout, or refuses the credentials.
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect(config).await? })
+        Ok(Self { redis: Redis::connect(config).await?, owns_connection: true })
     }
 
     /// Returns at once and connects in the background: calls wait for the connection, each at
@@ -27,12 +29,12 @@ impl Client {
     /// # Errors
     /// When the settings cannot be used.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect_lazily(config)? })
+        Ok(Self { redis: Redis::connect_lazily(config)?, owns_connection: true })
     }
 
-    /// A client on a connection that is there already.
+    /// A client on a connection that is there already, and stays whoever closes the client.
     pub fn from_redis(redis: Redis) -> Self {
-        Self { redis }
+        Self { redis, owns_connection: false }
     }
 
     /// The connection.
@@ -60,8 +62,11 @@ impl Client {
         JobSet::new(self.redis.clone(), SetKind::Dead)
     }
 
-    /// Closes the connection of this client and all its clones.
+    /// Closes the connection of this client and all its clones. Does nothing for a client made
+    /// by [`from_redis`](Self::from_redis), such as the one that a job's context gives.
     pub async fn close(&self) {
-        self.redis.close().await;
+        if self.owns_connection {
+            self.redis.close().await;
+        }
     }
 }

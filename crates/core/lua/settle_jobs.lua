@@ -1,41 +1,52 @@
--- Settles a batch of this process's jobs: acknowledges, files in retry or dead, discards, gives back.
+-- Settles a batch of this process's jobs: acknowledges, files in retry or dead, hands over, discards, gives back.
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
 --   KEYS[5..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what the operations
 --   name by position (ZSETs, LISTs, STRINGs)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
 --   ARGV[5] and ARGV[6] processed and failed to add that an earlier call could not;
---   ARGV[7] number of acknowledged jobs (at most 500);
---   then the acknowledged jobs' bytes; then operations of 8 each:
---   'f' (file): job, KEYS position of retry or dead, score, entry, position of attempts or 0, record, position of orphan counter or 0
---   'x' (discard): job, 0, '', '', position of attempts or 0, record, position of orphan counter or 0
---   'b' (give back): job, KEYS position of the queue, '', '', position of the running lock or 0, jid, lock TTL in s
+--   ARGV[7] '1' when the jobs stand on the in-progress list, '0' when they were popped (basic fetch);
+--   ARGV[8] number of acknowledged jobs (at most 500);
+--   then the acknowledged jobs' bytes; then operations of 12 each (a position is one of KEYS, or 0):
+--   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
+--   jid, position of the unique lock, position of the running lock, lock TTL in s
+--   'a' (acknowledge, with locks): releases the locks
+--   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
+--   'u' (hand over): entry at the end of the unsettled LIST; the locks are left to whoever files it
+--   'x' (discard): releases the locks
+--   'b' (give back): job at the end of the queue LIST; with a TTL above 0 a lapsed running lock is taken again
 -- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or ''};
---   code 1 applied, 0 not on the list, e failed and still on the list
--- Repeat: finds nothing on the list and reports 0
+--   code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
+-- Repeat: finds nothing on the list and reports 0; for popped jobs, acknowledges and gives back once more
 
 local call = tonumber(ARGV[1])
 local inprogress = KEYS[1]
-local acks = tonumber(ARGV[7])
-local first_ack, first_op = 8, 8 + acks
+local listed = ARGV[7] == '1'
+local acks = tonumber(ARGV[8])
+local first_ack, first_op = 9, 9 + acks
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
 local first_error = ''
 
 local ack_codes = ''
 if acks > 0 then
   -- Jobs mostly end in the order they were taken, so the batch is the list's tail.
-  local tail = redis.call('LRANGE', inprogress, -acks, -1)
-  local in_order = #tail == acks
-  if in_order then
-    for index = 1, acks do
-      if tail[acks - index + 1] ~= ARGV[first_ack + index - 1] then
-        in_order = false
-        break
+  local in_order = true
+  if listed then
+    local tail = redis.call('LRANGE', inprogress, -acks, -1)
+    in_order = #tail == acks
+    if in_order then
+      for index = 1, acks do
+        if tail[acks - index + 1] ~= ARGV[first_ack + index - 1] then
+          in_order = false
+          break
+        end
       end
     end
   end
   if in_order then
-    redis.call('LTRIM', inprogress, 0, -acks - 1)
+    if listed then
+      redis.call('LTRIM', inprogress, 0, -acks - 1)
+    end
     processed = processed + acks
     ack_codes = string.rep('1', acks)
     redis.pcall('DEL', unpack(KEYS, 5, 4 + acks))
@@ -53,12 +64,6 @@ if acks > 0 then
   end
 end
 
-local function forget_orphanings(position)
-  if position > 0 then
-    redis.pcall('DEL', KEYS[position])
-  end
-end
-
 local function record_attempt(position, record)
   if position > 0 then
     local kept = redis.pcall('RPUSH', KEYS[position], record)
@@ -69,43 +74,76 @@ local function record_attempt(position, record)
   end
 end
 
-local function retake_running_lock(position, jid, ttl)
-  if position == 0 then
-    return
-  end
-  local owner = redis.pcall('GET', KEYS[position])
-  if owner == false or owner == jid then
-    redis.pcall('SET', KEYS[position], jid, 'EX', ttl)
+local function owns(position, jid)
+  return position > 0 and redis.pcall('GET', KEYS[position]) == jid
+end
+
+local function release_or_hold(position, jid, ttl)
+  if owns(position, jid) then
+    if ttl > 0 then
+      redis.pcall('EXPIRE', KEYS[position], ttl)
+    else
+      redis.pcall('DEL', KEYS[position])
+    end
   end
 end
 
-local op_codes = {}
-for at = first_op, #ARGV, 8 do
-  local kind, job, target = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
-  local code = 0
-  if redis.call('LPOS', inprogress, job, 'RANK', -1) then
-    local written = 1
-    if kind == 'f' then
-      written = redis.pcall('ZADD', KEYS[target], ARGV[at + 3], ARGV[at + 4])
-    elseif kind == 'b' then
-      written = redis.pcall('RPUSH', KEYS[target], job)
+local function retake(position, jid, ttl)
+  if position > 0 and ttl > 0 then
+    local owner = redis.pcall('GET', KEYS[position])
+    if owner == false or owner == jid then
+      redis.pcall('SET', KEYS[position], jid, 'EX', ttl)
     end
+  end
+end
+
+local function write(kind, job, target, score, entry)
+  if kind == 'f' then
+    return redis.pcall('ZADD', KEYS[target], score, entry)
+  elseif kind == 'u' then
+    return redis.pcall('RPUSH', KEYS[target], entry)
+  elseif kind == 'b' then
+    return redis.pcall('RPUSH', KEYS[target], job)
+  end
+  return 1
+end
+
+local op_codes = {}
+for at = first_op, #ARGV, 12 do
+  local kind, job = ARGV[at], ARGV[at + 1]
+  local code = 0
+  if not listed or redis.call('LPOS', inprogress, job, 'RANK', -1) then
+    local written = write(kind, job, tonumber(ARGV[at + 2]), ARGV[at + 3], ARGV[at + 4])
     if type(written) == 'table' then
       code = 'e'
       if first_error == '' then
         first_error = written.err
       end
-    else
+    elseif listed or written > 0 then
       code = 1
-      local position, text, last = tonumber(ARGV[at + 5]), ARGV[at + 6], tonumber(ARGV[at + 7])
+      local jid, ttl = ARGV[at + 8], tonumber(ARGV[at + 11])
+      local unique, running = tonumber(ARGV[at + 9]), tonumber(ARGV[at + 10])
       if kind == 'b' then
-        retake_running_lock(position, text, last)
+        retake(running, jid, ttl)
       else
-        failed = failed + 1
-        record_attempt(position, text)
-        forget_orphanings(last)
+        if kind == 'a' then
+          processed = processed + 1
+        else
+          failed = failed + 1
+          record_attempt(tonumber(ARGV[at + 5]), ARGV[at + 6])
+        end
+        local counter = tonumber(ARGV[at + 7])
+        if counter > 0 then
+          redis.pcall('DEL', KEYS[counter])
+        end
+        if kind ~= 'u' then
+          release_or_hold(unique, jid, ttl)
+          release_or_hold(running, jid, ttl)
+        end
       end
-      redis.call('LREM', inprogress, -1, job)
+      if listed then
+        redis.call('LREM', inprogress, -1, job)
+      end
     end
   end
   op_codes[#op_codes + 1] = code

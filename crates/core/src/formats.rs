@@ -3,10 +3,12 @@
 
 mod attempts;
 mod process;
+mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use process::{PRESENCE_TTL, ProcessInfo};
+pub use unsettled::UnsettledRecord;
 pub use work::{Work, work_json};
 
 use std::time::Duration;

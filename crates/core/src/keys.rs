@@ -4,8 +4,17 @@
 //! `{cogworker}`) goes before each of them, which puts all keys of an installation into one
 //! Redis Cluster slot. No other file spells a key.
 
+mod glob;
+mod key_type;
+
 use std::fmt;
 use std::sync::Arc;
+
+pub use glob::escape_glob;
+pub use key_type::KeyType;
+
+/// Before the name of a key that was moved away.
+const QUARANTINE: &str = "cogworker:quarantine:";
 
 /// A key as Redis sees it.
 pub type Key = String;
@@ -27,6 +36,15 @@ impl fmt::Debug for KeySpace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("KeySpace").field(&&*self.prefix).finish()
     }
+}
+
+/// What the name of a quarantined key tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuarantineName {
+    /// The key it was.
+    pub key: Key,
+    /// When it was moved, by the mover's clock.
+    pub epoch_ms: u64,
 }
 
 /// Defines one method for each key without a variable part.
@@ -91,6 +109,8 @@ impl KeySpace {
         periodic_schedule = "periodic:schedule";
         /// SET of the periodic ids that are switched off.
         periodic_disabled = "periodic:disabled";
+        /// LIST of unsettled records that cannot be filed.
+        quarantined_unsettled_records = "cogworker:quarantine:cogworker:unsettled:records";
         /// Pub/sub channel: something became due earlier than the pollers may know.
         wake_channel = "cogworker:wake";
     }
@@ -154,6 +174,52 @@ impl KeySpace {
     pub fn periodic_last_slot(&self, pjid: &str) -> Key {
         self.spell("periodic:last_slot:", &[pjid])
     }
+
+    /// What each key without a variable part must hold, as far as it is guarded (GUARD-09).
+    pub fn guarded(&self) -> [(Key, KeyType); 15] {
+        [
+            (self.queues(), KeyType::Set),
+            (self.processes(), KeyType::Set),
+            (self.inprogress_identities(), KeyType::Set),
+            (self.periodic_schedule(), KeyType::Hash),
+            (self.paused_queues(), KeyType::Set),
+            (self.periodic_disabled(), KeyType::Set),
+            (self.last_beat(), KeyType::Hash),
+            (self.live_queues(), KeyType::SortedSet),
+            (self.schedule(), KeyType::SortedSet),
+            (self.retry(), KeyType::SortedSet),
+            (self.dead(), KeyType::SortedSet),
+            (self.repeat_orphans(), KeyType::List),
+            (self.unsettled(), KeyType::List),
+            (self.stats_processed(), KeyType::String),
+            (self.stats_failed(), KeyType::String),
+        ]
+    }
+
+    /// Where `key` goes when it holds the wrong type. `hex8` tells two moves in one millisecond
+    /// apart (GUARD-06, GUARD-09).
+    pub fn quarantine(&self, key: &str, epoch_ms: u64, hex8: &str) -> Key {
+        let name = key.strip_prefix(&*self.prefix).unwrap_or(key);
+        self.spell(QUARANTINE, &[name, ":", &epoch_ms.to_string(), ":", hex8])
+    }
+
+    /// The inverse of [`quarantine`](Self::quarantine). Read from the end, so that a key is never
+    /// taken for another one whose name only starts the same (GUARD-08).
+    pub fn parse_quarantine(&self, copy: &str) -> Option<QuarantineName> {
+        let (rest, hex8) = copy.strip_prefix(&*self.prefix)?.strip_prefix(QUARANTINE)?.rsplit_once(':')?;
+        let (name, epoch_ms) = rest.rsplit_once(':')?;
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let is_number = epoch_ms.bytes().all(|byte| byte.is_ascii_digit());
+        if hex8.len() != 8 || !hex8.bytes().all(is_hex) || !is_number {
+            return None;
+        }
+        Some(QuarantineName { key: self.spell(name, &[]), epoch_ms: epoch_ms.parse().ok()? })
+    }
+
+    /// A `SCAN` pattern for everything that was moved away.
+    pub fn quarantine_pattern(&self) -> String {
+        escape_glob(&self.prefix) + QUARANTINE + "*"
+    }
 }
 
 #[cfg(test)]
@@ -176,6 +242,46 @@ mod tests {
         let keys = KeySpace::with_prefix("{cog}");
         for key in [keys.queues(), keys.queue("a"), keys.status("j"), keys.periodic_schedule()] {
             assert!(key.starts_with("{cog}"), "{key}");
+        }
+    }
+    #[test]
+    fn a_quarantined_key_is_named_after_the_key_the_time_and_chance_guard_09() {
+        let keys = KeySpace::default();
+        let copy = keys.quarantine(&keys.queue("a"), 1_796_004_601_196, "0123abcd");
+        assert_eq!(copy, "cogworker:quarantine:cogworker:queue:a:1796004601196:0123abcd");
+        let keys = KeySpace::with_prefix("{cog}");
+        let copy = keys.quarantine(&keys.dead(), 7, "0123abcd");
+        assert_eq!(copy, "{cog}cogworker:quarantine:cogworker:dead:7:0123abcd");
+        assert_eq!(
+            keys.quarantined_unsettled_records(),
+            "{cog}cogworker:quarantine:cogworker:unsettled:records"
+        );
+        assert_eq!(KeySpace::with_prefix("[a]*").quarantine_pattern(), r"\[a\]\*cogworker:quarantine:*");
+    }
+
+    #[test]
+    fn a_quarantined_keys_name_gives_back_the_key_guard_08() {
+        for prefix in ["", "{cog}", "a*", "cogworker:quarantine:"] {
+            let keys = KeySpace::with_prefix(prefix);
+            for queue in ["a", "a:b", "a*b", "a:1796004601196:0123abcd", ""] {
+                let key = keys.queue(queue);
+                let copy = keys.quarantine(&key, 42, "00000000");
+                let expected = QuarantineName { key, epoch_ms: 42 };
+                assert_eq!(keys.parse_quarantine(&copy), Some(expected), "{copy}");
+            }
+            let records = keys.quarantined_unsettled_records();
+            assert_eq!(keys.parse_quarantine(&records), None);
+        }
+        let keys = KeySpace::with_prefix("{cog}");
+        for other in [
+            "cogworker:quarantine:cogworker:dead:7:0123abcd",
+            "{cog}cogworker:quarantine:cogworker:dead:+7:0123abcd",
+            "{cog}cogworker:quarantine:cogworker:dead:7:0123ABCD",
+            "{cog}cogworker:quarantine:cogworker:dead:7:0123abc",
+            "{cog}cogworker:quarantine:cogworker:dead:0123abcd",
+            "{cog}cogworker:dead",
+        ] {
+            assert_eq!(keys.parse_quarantine(other), None, "{other}");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! - What a job is: [`job`], [`options`], [`args`], [`new_job`] (before the push), [`raw_job`]
 //!   (as stored), [`payload_edit`], [`jid`].
 //! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`],
-//!   [`formats`]; [`edit_distance`] for messages about misspelt names.
+//!   [`locks`], [`formats`]; [`edit_distance`] for messages about misspelt names.
 //! - Redis: [`redis_config`], [`redis`], [`keys`], [`scripts`].
 
 pub mod args;
@@ -17,6 +17,7 @@ pub mod formats;
 pub mod jid;
 pub mod job;
 pub mod keys;
+pub mod locks;
 pub mod new_job;
 pub mod options;
 pub mod payload_edit;

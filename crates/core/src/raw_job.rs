@@ -45,6 +45,7 @@ struct Known<'a> {
     failed_at: Option<&'a RawValue>,
     until_executed: Option<&'a RawValue>,
     pjid: Cow<'a, str>,
+    unique: Cow<'a, str>,
 }
 
 impl<'a> RawJob<'a> {
@@ -113,6 +114,11 @@ impl<'a> RawJob<'a> {
     /// When it first failed.
     pub fn failed_at(&self) -> Option<EpochSeconds> {
         number(self.known.failed_at).map(EpochSeconds::new)
+    }
+
+    /// True when equal jobs may not be enqueued until it has been executed (UNIQ-01).
+    pub fn is_unique(&self) -> bool {
+        self.known.unique == "until_executed"
     }
 
     /// True for a run of an `until_executed` periodic entry.
@@ -250,6 +256,7 @@ impl<'de> Deserialize<'de> for Known<'de> {
                         "failed_at" => known.failed_at = Some(map.next_value()?),
                         "periodic_until_executed" => known.until_executed = Some(map.next_value()?),
                         "periodic_pjid" => known.pjid = text(map.next_value()?),
+                        "unique" => known.unique = text(map.next_value()?),
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                         }

@@ -12,6 +12,7 @@ mod hardened;
 mod reply;
 mod script;
 mod subscriber;
+mod version;
 mod waiter;
 
 pub use connection::Redis;
@@ -19,4 +20,5 @@ pub use error::RedisError;
 pub use reply::{Replies, Reply};
 pub use script::{Arg, Call, IntoArg, Script};
 pub use subscriber::Subscriber;
+pub use version::ServerVersion;
 pub use waiter::{Waited, Waiter};

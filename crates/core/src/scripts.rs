@@ -4,23 +4,36 @@
 //! destination first and removes the source last. Each file's header says what a repeat does.
 
 mod fetch;
+mod guard;
 mod inprogress;
 mod inspect;
+mod key_positions;
 mod presence;
+mod records;
+mod recover;
+mod scan;
 mod schedule;
 mod settle;
 mod status;
 
-pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
-pub use inprogress::{list_inprogress, publish_work};
+pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
+pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
+pub use inprogress::{list_inprogress, newest_inprogress, publish_work};
 pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
     read_totals,
 };
 pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use records::{Filed, Filing, file_records};
+pub use recover::{
+    Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, complete_burials, prune_processes, recover_jobs,
+};
+pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use settle::{RunningLock, SettleBatch, Settled, settle_jobs};
+pub use settle::{Held, SettleBatch, Settled, Traces, settle_jobs};
 pub use status::write_status;
+
+use key_positions::KeyPositions;
 
 /// The most jobs, entries or operations one script call takes: keeps Redis responsive, and Lua's
 /// `unpack` far from its limit.

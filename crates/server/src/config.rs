@@ -17,6 +17,7 @@ mod queue;
 mod redis;
 mod rule;
 mod source;
+mod timings;
 mod yaml;
 
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub use self::queue::WeightedQueue;
 pub use self::rule::Mismatch;
 pub(crate) use self::rule::check_environment;
 pub use self::source::{Source, Sources};
+#[doc(hidden)]
+pub use self::timings::Timings;
 
 /// The settings of a worker process (CONF-02, CONF-03, CONF-12, MODE-01, MAXO-02).
 ///
@@ -73,6 +76,8 @@ pub struct Config {
     pub logfile: Option<PathBuf>,
     /// Where Redis is.
     pub redis: RedisConfig,
+    #[doc(hidden)]
+    pub timings: Timings,
 }
 
 impl Config {

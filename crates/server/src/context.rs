@@ -1,6 +1,6 @@
 //! What a handler may know and do besides its args.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,12 +25,22 @@ struct Run {
     queue: Arc<str>,
     attempt: u32,
     scope: Arc<RunScope>,
+    cancellation: Cancellation,
+}
+
+/// Asks one run to end. Its token is made when either side first needs it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cancellation(Arc<OnceLock<CancellationToken>>);
+
+impl Cancellation {
+    pub(crate) fn token(&self) -> &CancellationToken {
+        self.0.get_or_init(CancellationToken::new)
+    }
 }
 
 /// What all runs of a process share.
 pub(crate) struct RunScope {
     pub(crate) client: Client,
-    pub(crate) cancelled: CancellationToken,
     pub(crate) status_ttl: Option<Duration>,
 }
 
@@ -60,6 +70,7 @@ impl<S> Context<S> {
                 queue: run.queue.clone(),
                 attempt: run.view.retry_count().saturating_add(1),
                 scope: run.scope.clone(),
+                cancellation: run.cancellation.clone(),
             }),
             state: state.clone(),
         }
@@ -95,15 +106,39 @@ impl<S> Context<S> {
         &self.state
     }
 
-    /// A client on the worker's own connection, to enqueue further jobs.
+    /// A client on the worker's own connection, to enqueue further jobs. Closing it does nothing:
+    /// the connection is the worker's.
     pub fn client(&self) -> &Client {
         &self.run.scope.client
     }
 
-    /// Fires when the job should end soon: at the shutdown limit. The job is then run again
-    /// from the start, here or elsewhere, unless it ends within about a second.
-    pub fn cancelled(&self) -> &CancellationToken {
-        &self.run.scope.cancelled
+    /// Waits until the job should end soon: at the shutdown limit, or because this process lost
+    /// it. After the first the job is run again from the start, here or elsewhere, unless it ends
+    /// within about a second; after the second another process may be running it already.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use cogworker_server::Context;
+    /// async fn wait_for_mail(ctx: &Context) -> Result<(), &'static str> {
+    ///     tokio::select! {
+    ///         () = ctx.cancelled() => Err("stopped, run me again"),
+    ///         () = tokio::time::sleep(Duration::from_secs(600)) => Ok(()),
+    ///     }
+    /// }
+    /// ```
+    pub async fn cancelled(&self) {
+        self.run.cancellation.token().cancelled().await;
+    }
+
+    /// True once [`cancelled`](Self::cancelled) would return at once: for loops of blocking
+    /// handlers to look at.
+    pub fn is_cancelled(&self) -> bool {
+        self.run.cancellation.token().is_cancelled()
+    }
+
+    /// The same as a token, to hand on to what a job starts.
+    pub fn cancellation(&self) -> CancellationToken {
+        self.run.cancellation.token().child_token()
     }
 
     /// Reports progress: a percentage and what is going on (STAT-05). Does nothing unless the

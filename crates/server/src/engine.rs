@@ -7,6 +7,7 @@
 
 mod claim;
 mod coordinator;
+mod lease;
 mod outcome;
 mod pace;
 mod queues;
@@ -18,3 +19,4 @@ mod slots;
 mod waits;
 
 pub(crate) use coordinator::{Command, Engine, EngineParts, Gauges};
+pub(crate) use lease::Lease;

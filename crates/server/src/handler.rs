@@ -9,7 +9,7 @@ use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
 use cogworker_core::raw_job::RawJob;
 
-use crate::context::{Context, RunScope};
+use crate::context::{Cancellation, Context, RunScope};
 use crate::job_error::JobResult;
 
 /// A job's future, erased.
@@ -18,14 +18,13 @@ pub(crate) type JobFuture = Pin<Box<dyn Future<Output = Result<(), Failure>> + S
 /// A job's closure, erased.
 pub(crate) type JobClosure = Box<dyn FnOnce() -> Result<(), Failure> + Send>;
 
-/// A job that is ready to run.
+/// A job that is ready to run. Reading its args is a part of the run: it is the application's
+/// code, and may take long.
 pub(crate) enum Prepared {
     /// To be polled.
     Async(JobFuture),
     /// To be called on a thread that may block.
     Blocking(JobClosure),
-    /// It cannot be run: its args do not fit.
-    Refused(Failure),
 }
 
 /// A job to prepare.
@@ -34,6 +33,7 @@ pub(crate) struct JobToRun<'a> {
     pub(crate) view: &'a RawJob<'a>,
     pub(crate) queue: &'a std::sync::Arc<str>,
     pub(crate) scope: &'a std::sync::Arc<RunScope>,
+    pub(crate) cancellation: &'a Cancellation,
 }
 
 /// Prepares jobs of one class; the state and the handler are captured inside.
@@ -52,7 +52,7 @@ pub trait Handler<S, Shape>: Clone + Send + Sync + 'static {
     type Job: Job;
 
     #[doc(hidden)]
-    fn call(&self, job: Self::Job, context: impl FnOnce() -> Context<S>) -> PrivateFuture;
+    fn call(&self, args: PrivateArgs, context: impl FnOnce() -> Context<S>) -> PrivateFuture;
 }
 
 /// A blocking handler: `fn(job)` or `fn(job, Context<S>)`.
@@ -66,8 +66,12 @@ pub trait BlockingHandler<S, Shape>: Clone + Send + Sync + 'static {
     type Job: Job;
 
     #[doc(hidden)]
-    fn call(&self, job: Self::Job, context: impl FnOnce() -> Context<S>) -> PrivateClosure;
+    fn call(&self, args: PrivateArgs, context: impl FnOnce() -> Context<S>) -> PrivateClosure;
 }
+
+/// A job's args as stored, still to be read.
+#[doc(hidden)]
+pub struct PrivateArgs(Bytes);
 
 #[doc(hidden)]
 pub struct PrivateFuture(JobFuture);
@@ -84,14 +88,15 @@ where
 {
     type Job = J;
 
-    fn call(&self, job: J, _: impl FnOnce() -> Context<S>) -> PrivateFuture {
-        let future = self(job);
-        PrivateFuture(Box::pin(async move { future.await.into_result() }))
+    fn call(&self, args: PrivateArgs, _: impl FnOnce() -> Context<S>) -> PrivateFuture {
+        let handler = self.clone();
+        PrivateFuture(Box::pin(async move { handler(args.read()?).await.into_result() }))
     }
 }
 
 impl<S, F, J, Fut> Handler<S, (J, Context<S>)> for F
 where
+    S: Send + Sync + 'static,
     F: Fn(J, Context<S>) -> Fut + Clone + Send + Sync + 'static,
     J: Job,
     Fut: Future + Send + 'static,
@@ -99,9 +104,9 @@ where
 {
     type Job = J;
 
-    fn call(&self, job: J, context: impl FnOnce() -> Context<S>) -> PrivateFuture {
-        let future = self(job, context());
-        PrivateFuture(Box::pin(async move { future.await.into_result() }))
+    fn call(&self, args: PrivateArgs, context: impl FnOnce() -> Context<S>) -> PrivateFuture {
+        let (handler, context) = (self.clone(), context());
+        PrivateFuture(Box::pin(async move { handler(args.read()?, context).await.into_result() }))
     }
 }
 
@@ -113,9 +118,9 @@ where
 {
     type Job = J;
 
-    fn call(&self, job: J, _: impl FnOnce() -> Context<S>) -> PrivateClosure {
+    fn call(&self, args: PrivateArgs, _: impl FnOnce() -> Context<S>) -> PrivateClosure {
         let handler = self.clone();
-        PrivateClosure(Box::new(move || handler(job).into_result()))
+        PrivateClosure(Box::new(move || handler(args.read()?).into_result()))
     }
 }
 
@@ -128,10 +133,9 @@ where
 {
     type Job = J;
 
-    fn call(&self, job: J, context: impl FnOnce() -> Context<S>) -> PrivateClosure {
-        let handler = self.clone();
-        let context = context();
-        PrivateClosure(Box::new(move || handler(job, context).into_result()))
+    fn call(&self, args: PrivateArgs, context: impl FnOnce() -> Context<S>) -> PrivateClosure {
+        let (handler, context) = (self.clone(), context());
+        PrivateClosure(Box::new(move || handler(args.read()?, context).into_result()))
     }
 }
 
@@ -141,9 +145,9 @@ where
     S: Send + Sync + 'static,
     H: Handler<S, Shape>,
 {
-    Box::new(move |run| match decode::<H::Job>(&run) {
-        Ok(job) => Prepared::Async(handler.call(job, || Context::new(&run, &state)).0),
-        Err(failure) => Prepared::Refused(failure),
+    Box::new(move |run| {
+        let args = PrivateArgs::of(&run);
+        Prepared::Async(handler.call(args, || Context::new(&run, &state)).0)
     })
 }
 
@@ -153,12 +157,23 @@ where
     S: Send + Sync + 'static,
     H: BlockingHandler<S, Shape>,
 {
-    Box::new(move |run| match decode::<H::Job>(&run) {
-        Ok(job) => Prepared::Blocking(handler.call(job, || Context::new(&run, &state)).0),
-        Err(failure) => Prepared::Refused(failure),
+    Box::new(move |run| {
+        let args = PrivateArgs::of(&run);
+        Prepared::Blocking(handler.call(args, || Context::new(&run, &state)).0)
     })
 }
 
-fn decode<J: Job>(run: &JobToRun<'_>) -> Result<J, Failure> {
-    args::decode(J::CLASS, run.view.args_json()).map_err(|error| Failure::bad_args(&error.to_string()))
+impl PrivateArgs {
+    fn of(run: &JobToRun<'_>) -> Self {
+        match run.view.args_json() {
+            "[]" => Self(Bytes::from_static(b"[]")),
+            // A part of the raw job, shared with it.
+            args => Self(run.raw.slice_ref(args.as_bytes())),
+        }
+    }
+
+    fn read<J: Job>(&self) -> Result<J, Failure> {
+        let args = std::str::from_utf8(&self.0).map_err(|error| Failure::bad_args(&error.to_string()))?;
+        args::decode(J::CLASS, args).map_err(|error| Failure::bad_args(&error.to_string()))
+    }
 }

@@ -6,8 +6,8 @@
 //! - [`Server`]: a worker embedded in a program of your own; [`ServerHandle`] controls it.
 //! - [`Config`]: its settings; [`config`] loads them; [`exit_code`] says how it ended.
 //!
-//! Inside, one engine owns the job slots; heartbeat, poller and control run beside it on the same
-//! thread, and jobs on the runtime of the application (`docs/architecture.md`).
+//! Inside, one engine owns the job slots; heartbeat, poller, key guard and control run beside it on
+//! the same thread, and jobs on the runtime of the application (`docs/architecture.md`).
 
 mod app;
 mod boot;

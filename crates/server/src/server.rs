@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use cogworker_client::Client;
-use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts;
+use cogworker_core::redis::{Redis, RedisError, ServerVersion};
+use cogworker_core::scripts::{self, RecoveryLimits};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, oneshot};
@@ -16,13 +18,15 @@ use tracing::{info, warn};
 use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
 use crate::context::RunScope;
-use crate::engine::{Command, Engine, EngineParts, Gauges};
+use crate::engine::{Command, Engine, EngineParts, Gauges, Lease};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
+use crate::services::key_guard::KeyGuard;
 use crate::services::poller::Poller;
+use crate::services::recovery::Recovery;
 use crate::services::supervise;
 
 /// Why a worker could not run.
@@ -38,6 +42,12 @@ pub enum ServerError {
     /// The engine ended by itself, which is a fault of ours.
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
+    /// Jobs could neither be settled nor given back before the end; another process recovers them.
+    #[error("settle {held} jobs before the end: they stay on this process's list until they are recovered")]
+    JobsLeft {
+        /// How many; -1 when the list cannot be read.
+        held: i64,
+    },
 }
 
 /// A worker that can be embedded in a program of your own. See [`main`](crate::main) for the
@@ -123,9 +133,11 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();
         let stop = self.stop.clone();
+        // Whoever drops this future wants the worker to end all the same.
+        let _stops = stop.clone().drop_guard();
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
-        std::thread::Builder::new().name("cogworker-engine".into()).spawn(move || {
+        std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {
             let _ = ended.send(self.run_engine(jobs));
         })?;
         tokio::pin!(end);
@@ -139,9 +151,15 @@ impl Server {
         result.unwrap_or(Err(ServerError::EngineEnded))
     }
 
-    /// On the engine's own thread, so that no job can hold up heartbeats and settlements.
+    /// On threads of its own. One worker, rather than a single-threaded runtime: jobs that are
+    /// polled in place may call `block_in_place`, which hands the other tasks to a fresh thread.
     fn run_engine(self, jobs: Handle) -> Result<(), ServerError> {
-        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(self.work(jobs))
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("cogworker-engine")
+            .enable_all()
+            .build()?
+            .block_on(self.work(jobs))
     }
 
     async fn work(self, jobs: Handle) -> Result<(), ServerError> {
@@ -154,12 +172,20 @@ impl Server {
         let mut distinct = config.queues.clone();
         distinct.sort_unstable();
         distinct.dedup();
+        let distinct: Arc<[String]> = distinct.into();
+        if !decide_fetch(&redis, &config, &gauges, &outage, &stop).await {
+            info!("stopped before redis was reached");
+            redis.close().await;
+            return Ok(());
+        }
+        let lease = Arc::new(Lease::new(config.orphan_threshold, config.timings.presence));
         let heartbeat = Heartbeat {
             redis: redis.clone(),
             identity: identity.clone(),
             info: Heartbeat::info(&config, hostname),
-            distinct_queues: distinct.into(),
-            reliable: true,
+            distinct_queues: distinct.clone(),
+            timings: config.timings,
+            lease: lease.clone(),
             gauges: gauges.clone(),
             outage: outage.clone(),
             engine: command_sender.clone(),
@@ -170,14 +196,28 @@ impl Server {
             redis.close().await;
             return Ok(());
         }
-        let scope = Arc::new(RunScope {
-            client: Client::from_redis(redis.clone()),
-            cancelled: CancellationToken::new(),
-            status_ttl: registry.status_ttl,
-        });
-        if config.fetch == FetchMode::Basic {
-            warn!("fetch: basic is not offered yet, jobs are taken reliably");
+        // No job is taken before damaged keys are out of the way.
+        let key_guard =
+            KeyGuard::new(redis.clone(), identity.clone(), distinct, config.timings.check, outage.clone());
+        let boot_check = key_guard.at_boot(&stop).await;
+        if boot_check.moved {
+            // The first beat could not be entered in a registry that held the wrong type.
+            heartbeat.first(&stop).await;
         }
+        let scope =
+            Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
+        let recovery = Recovery {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            limits: RecoveryLimits {
+                orphan_threshold: config.orphan_threshold,
+                max_orphanings: config.max_orphanings,
+                lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            },
+            period: config.timings.check,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+        };
         let limit = config.shutdown_timeout;
         info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
         let engine = Engine::new(EngineParts {
@@ -189,17 +229,22 @@ impl Server {
             jobs,
             gauges: gauges.clone(),
             outage: outage.clone(),
+            lease,
             commands: command_receiver,
             poller_wake: poller_wake.clone(),
         })?;
 
         let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());
+        let beats = heartbeat.spawn(beats_stop.clone())?;
         let mut services = JoinSet::new();
-        let beating = heartbeat.clone();
-        supervise(&mut services, "heartbeat", beats_stop.clone(), move |stop| beating.clone().run(stop));
+        supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
         let poller =
             Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
+        let pause = boot_check.pause;
+        supervise(&mut services, "key guard", services_stop.clone(), move |stop| {
+            key_guard.clone().run(pause, stop)
+        });
         let control = Control {
             redis: redis.clone(),
             identity: identity.clone(),
@@ -212,25 +257,84 @@ impl Server {
 
         let engine = tokio::spawn(engine.run());
         tokio::pin!(engine);
-        let ended_by_itself = tokio::select! {
-            _ = &mut engine => true,
-            () = stop.cancelled() => false,
+        let ended = tokio::select! {
+            ended = &mut engine => Some(ended),
+            () = stop.cancelled() => None,
         };
         services_stop.cancel();
-        if !ended_by_itself {
-            info!("stopping: running jobs have {} s to finish", limit.as_secs_f64());
-            let _ = command_sender.send(Command::Stop { limit });
-            let _ = engine.await;
-        }
+        let by_itself = ended.is_some();
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                info!("stopping: running jobs have {} s to finish", limit.as_secs_f64());
+                let _ = command_sender.send(Command::Stop { limit });
+                engine.await
+            }
+        };
         // Beats go on until the last job is settled: until then this process holds jobs.
         beats_stop.cancel();
+        let _ = tokio::task::spawn_blocking(move || beats.join()).await;
         while services.join_next().await.is_some() {}
-        match scripts::remove_presence(&redis, &identity).await {
-            Ok(0) => info!("stopped"),
-            Ok(held) => warn!("stopped with {held} jobs still on this process's list"),
-            Err(failure) => outage.report("removing the presence", &failure),
-        }
+        let removed = scripts::remove_presence(&redis, &identity).await;
         redis.close().await;
-        if ended_by_itself { Err(ServerError::EngineEnded) } else { Ok(()) }
+        match (ended, removed) {
+            _ if by_itself => Err(ServerError::EngineEnded),
+            (Err(_), _) => Err(ServerError::EngineEnded),
+            (Ok(0), Ok(0)) => {
+                info!("stopped");
+                Ok(())
+            }
+            (Ok(_), Ok(held)) => Err(ServerError::JobsLeft { held }),
+            (Ok(unsettled), Err(failure)) => {
+                outage.report("removing the presence", &failure);
+                if unsettled == 0 { Ok(()) } else { Err(ServerError::JobsLeft { held: unsettled as i64 }) }
+            }
+        }
+    }
+}
+
+/// Chooses how jobs are taken: reliably, unless the settings or the server say otherwise (MODE-01
+/// to MODE-05). False when told to stop before Redis could be asked.
+async fn decide_fetch(
+    redis: &Redis,
+    config: &Config,
+    gauges: &Gauges,
+    outage: &Outage,
+    stop: &CancellationToken,
+) -> bool {
+    const PLACE: &str = "asking for redis' version";
+    if config.fetch == FetchMode::Basic {
+        gauges.basic.store(true, Ordering::Relaxed);
+        return true;
+    }
+    loop {
+        let version = tokio::select! {
+            biased;
+            () = stop.cancelled() => return false,
+            version = redis.server_version() => version,
+        };
+        match version {
+            Ok(version) => {
+                outage.recovered(PLACE);
+                if let Some(version) = version.filter(|version| *version < ServerVersion::RELIABLE_FETCH) {
+                    warn!(
+                        "reliable fetch needs redis 6.2 and this is {version}: falling back to basic fetch, \
+                         which loses what a crashed process was running"
+                    );
+                    gauges.basic.store(true, Ordering::Relaxed);
+                }
+                return true;
+            }
+            Err(failure) if !failure.is_outage() => {
+                // A server that may not be asked is taken for a recent one.
+                outage.report(PLACE, &failure);
+                return true;
+            }
+            Err(failure) => outage.report(PLACE, &failure),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return false,
+            () = tokio::time::sleep(Duration::from_millis(500)) => {}
+        }
     }
 }

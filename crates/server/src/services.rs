@@ -3,7 +3,9 @@
 
 pub(crate) mod control;
 pub(crate) mod heartbeat;
+pub(crate) mod key_guard;
 pub(crate) mod poller;
+pub(crate) mod recovery;
 
 use std::future::Future;
 use std::time::Duration;

@@ -2,17 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
-use crate::redis_binary::{FetchError, on_path};
+use crate::fetch::{FetchError, run, write_error};
+use crate::redis_search::on_path;
 
 const PACKAGES: [&str; 2] = ["redis-server", "redis-tools"];
-
-/// How much of a failed command's output an error shows.
-const SHOWN_OUTPUT: usize = 2_000;
 
 /// Whether this system has Debian's package tools.
 pub(crate) fn available(path: &OsString) -> bool {
@@ -43,9 +40,8 @@ pub(crate) fn unpack(folder: &Path) -> Result<(), FetchError> {
     for program in PROGRAMS {
         wrap(&folder, program)?;
     }
-    // Proves that every library is there, before the copy is offered to anyone. Through the shell: a program
-    // written this moment is "busy" while another thread's new process still holds our file descriptors.
-    run(Command::new("/bin/sh").arg(folder.join("bin/redis-server")).arg("--version")).map(drop)
+    // Proves that every library is there, before the copy is offered to anyone.
+    run(Command::new(folder.join("bin/redis-server")).arg("--version")).map(drop)
 }
 
 const PROGRAMS: [&str; 2] = ["redis-server", "redis-cli"];
@@ -150,27 +146,6 @@ fn downloaded(folder: &Path) -> Result<Vec<PathBuf>, FetchError> {
     Ok(packages)
 }
 
-fn run(command: &mut Command) -> Result<Output, FetchError> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|source| FetchError::Run { command: name.clone(), source })?;
-    if output.status.success() {
-        return Ok(output);
-    }
-    let args: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
-    let written = String::from_utf8_lossy(&output.stderr);
-    let skipped = written.chars().count().saturating_sub(SHOWN_OUTPUT);
-    let shown: String = written.chars().skip(skipped).collect();
-    Err(FetchError::Failed { command: format!("{name} {}", args.join(" ")), output: shown.trim().to_owned() })
-}
-
-fn write_error(path: &Path) -> impl FnOnce(io::Error) -> FetchError + use<> {
-    let path = path.to_owned();
-    move |source| FetchError::Write { path, source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,11 +171,5 @@ mod tests {
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains("/usr/lib/any-linux-gnu"), "{text}");
         assert!(text.ends_with("|--save|\n"), "{text}");
-    }
-
-    #[test]
-    fn a_failed_command_is_shown_with_what_it_wrote() {
-        let error = run(Command::new("sh").args(["-c", "echo no such package >&2; exit 100"])).unwrap_err();
-        assert!(error.to_string().ends_with(": no such package"), "{error}");
     }
 }

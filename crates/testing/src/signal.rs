@@ -1,6 +1,13 @@
 //! Signals by name.
 
-use rustix::process::{Pid, Signal};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+
+use crate::wait_until;
+
+/// How long a process may take to stand still. Normal is less than a thousandth of a second.
+const FREEZE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a signal was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +21,9 @@ pub enum SignalError {
     /// The process is not there any more.
     #[error("send SIG{0}: the process has ended")]
     Ended(String),
+    /// A process that was told to stop goes on.
+    #[error("see process {0} stopped within {FREEZE_DEADLINE:?}")]
+    NotStopped(u32),
     /// The system refused.
     #[error("send SIG{name} to process {pid}")]
     Refused {
@@ -49,6 +59,24 @@ pub(crate) fn send(pid: u32, name: &str) -> Result<(), SignalError> {
         rustix::io::Errno::SRCH => SignalError::Ended(short.to_owned()),
         errno => SignalError::Refused { name: short.to_owned(), pid, source: errno.into() },
     })
+}
+
+/// Freezes a child process (SIGSTOP), and returns when all its threads stand still.
+pub(crate) fn freeze(pid: u32) -> Result<(), SignalError> {
+    send(pid, "STOP")?;
+    let Some(target) = pid_of(pid) else { return Ok(()) };
+    // Only looks: an end of the process stays to be seen by whoever waits for it.
+    let look = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let mut outcome = Ok(None);
+    let changed = wait_until(FREEZE_DEADLINE, || {
+        outcome = waitid(WaitId::Pid(target), look);
+        !matches!(outcome, Ok(None))
+    });
+    match outcome {
+        Ok(Some(status)) if status.stopped() => Ok(()),
+        _ if changed => Err(SignalError::Ended("STOP".to_owned())),
+        _ => Err(SignalError::NotStopped(pid)),
+    }
 }
 
 /// Kills every process of the group that `leader` was started to lead. A group that is already empty is fine.

@@ -1,70 +1,25 @@
 //! A Redis server of one test's own.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::parent_watch::ParentWatch;
-use crate::{
-    RedisBinary, RedisBinaryError, Resp, RespError, SignalError, TestRedisOptions, Value, signal, wait_until,
-};
-
-/// Ports are picked below every system's range for outgoing connections. A client that keeps trying to reach
-/// a stopped server could otherwise be given that very port, and connect to itself.
-const PORTS: std::ops::Range<u16> = 10_000..32_000;
-
-/// How many ports are tried before giving up.
-const PORT_ATTEMPTS: usize = 20;
-
-/// How long a server may take to answer. Normal is a hundredth of a second; loading a large append-only file
-/// on a busy machine is the exception.
-const START_DEADLINE: Duration = Duration::from_secs(20);
+use crate::certificates::CA_CERTIFICATE;
+use crate::ports::PORT_ATTEMPTS;
+use crate::server_process::{ServerProcess, read_log};
+use crate::{RedisBinary, Resp, RespError, TestRedisError, TestRedisOptions, Value, signal};
 
 /// How long a server may take to leave after `SHUTDOWN` before it is killed.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long one command of [`TestRedis::command`] may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Why a test's Redis server did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TestRedisError {
-    /// There is no server program.
-    #[error("get a Redis server to start")]
-    Binary(#[from] RedisBinaryError),
-    /// A file, folder or process could not be made.
-    #[error("start a test Redis")]
-    Io(#[from] io::Error),
-    /// The server ended while it started.
-    #[error("start a test Redis: it ended with {status}; its log:\n{log}")]
-    Ended {
-        /// How it ended.
-        status: ExitStatus,
-        /// What it wrote.
-        log: String,
-    },
-    /// The server did not answer in time.
-    #[error("start a test Redis: no answer within {START_DEADLINE:?}; its log:\n{log}")]
-    Silent {
-        /// What it wrote.
-        log: String,
-    },
-    /// The server is not running.
-    #[error("reach the test Redis: it is not running")]
-    NotRunning,
-    /// A signal could not be sent to it.
-    #[error("signal the test Redis")]
-    Signal(#[from] SignalError),
-}
 
 /// A private Redis server: own folder, unix socket, and TCP port on 127.0.0.1.
 ///
@@ -73,28 +28,13 @@ pub enum TestRedisError {
 #[derive(Debug)]
 pub struct TestRedis {
     binary: RedisBinary,
-    options: TestRedisOptions,
+    pub(crate) options: TestRedisOptions,
     port: u16,
+    /// The port of the server it replicates.
+    pub(crate) primary: Mutex<Option<u16>>,
     // Before the folder: fields are dropped in this order.
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<ServerProcess>>,
     folder: TempDir,
-}
-
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    watch: ParentWatch,
-}
-
-impl Running {
-    /// The child is killed but not yet reaped when the watch is called off: the watch can never meet a
-    /// process that was given the same id later.
-    fn kill(mut self) {
-        let _ = self.child.kill();
-        signal::kill_group(self.child.id());
-        drop(self.watch);
-        let _ = self.child.wait();
-    }
 }
 
 impl TestRedis {
@@ -107,9 +47,16 @@ impl TestRedis {
     }
 
     pub(crate) fn start_with(options: TestRedisOptions) -> Result<Self, TestRedisError> {
-        let binary = RedisBinary::locate()?;
+        let binary = match &options.version {
+            Some(version) => RedisBinary::version(version)?,
+            None => RedisBinary::locate()?,
+        };
         let folder = tempfile::Builder::new().prefix("cogworker-redis-").tempdir()?;
-        let mut redis = Self { binary, port: 0, running: Mutex::new(None), folder, options };
+        if let Some(tls) = &options.tls {
+            tls.provide(folder.path()).map_err(TestRedisError::Certificates)?;
+        }
+        let running = Mutex::new(None);
+        let mut redis = Self { binary, port: 0, primary: Mutex::new(None), running, folder, options };
         if let Some(port) = redis.options.port {
             redis.port = port;
             redis.launch()?;
@@ -117,7 +64,7 @@ impl TestRedis {
         }
         let mut attempt = 1;
         loop {
-            redis.port = fastrand::u16(PORTS);
+            redis.port = fastrand::u16(redis.options.ports());
             let free = TcpListener::bind(("127.0.0.1", redis.port)).is_ok();
             // Between this look and the server's own bind another process may take the port: try the next one.
             let outcome =
@@ -130,9 +77,27 @@ impl TestRedis {
         }
     }
 
-    /// The URL over TCP, with the password if one is demanded: `redis://:secret@127.0.0.1:23456`.
+    /// The URL over TCP, with the password if one is demanded: `redis://:secret@127.0.0.1:23456`; with
+    /// [`TestRedisOptions::tls`] it starts with `rediss`.
     pub fn url(&self) -> String {
-        format!("redis://{}127.0.0.1:{}", self.credentials(), self.port)
+        self.tcp_url(&self.credentials())
+    }
+
+    /// The URL over TCP for a user of [`TestRedisOptions::user`]: `redis://worker:secret@127.0.0.1:23456`.
+    /// `None` when there is no such user.
+    pub fn url_of(&self, user: &str) -> Option<String> {
+        let user = self.options.users.iter().find(|known| known.name == user)?;
+        Some(self.tcp_url(&format!("{}:{}@", user.name, user.password)))
+    }
+
+    fn tcp_url(&self, credentials: &str) -> String {
+        let scheme = if self.options.tls.is_some() { "rediss" } else { "redis" };
+        format!("{scheme}://{credentials}127.0.0.1:{}", self.port)
+    }
+
+    /// The certificate to trust (PEM), which vouches for the server's; `None` without [`TestRedisOptions::tls`].
+    pub fn ca_certificate(&self) -> Option<PathBuf> {
+        self.options.tls.as_ref().map(|_| self.folder.path().join(CA_CERTIFICATE))
     }
 
     /// The URL over the unix socket: `redis+unix:///tmp/…/redis.sock`, after a password `redis+unix://:secret@local/…`.
@@ -164,29 +129,28 @@ impl TestRedis {
 
     /// The server's process id; `None` while it is stopped.
     pub fn pid(&self) -> Option<u32> {
-        self.running().as_ref().map(|running| running.child.id())
+        self.running().as_ref().map(|running| running.id())
     }
 
     /// Whether the server's process is there (a paused one is), also after it ended by itself.
     pub fn is_running(&self) -> bool {
-        self.running().as_mut().is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+        self.running().as_mut().is_some_and(|running| matches!(running.end(), Ok(None)))
     }
 
     /// What the server has logged so far.
     pub fn log(&self) -> String {
-        fs::read(self.log_path()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
+        read_log(&self.log_path())
     }
 
     /// Ends the server in an orderly way (`SHUTDOWN NOSAVE`); one that does not leave within 5 s is killed.
     /// A server that is already stopped stays so.
     pub fn stop(&self) {
-        let Some(mut running) = self.running().take() else { return };
+        let Some(running) = self.running().take() else { return };
         // A paused server would hear nothing.
-        let _ = signal::send(running.child.id(), "CONT");
+        let _ = signal::send(running.id(), "CONT");
         // A server that leaves closes the connection instead of answering: that error is the success.
         let _ = self.command(&["SHUTDOWN", "NOSAVE"]);
-        let left = wait_until(STOP_DEADLINE, || !matches!(running.child.try_wait(), Ok(None)));
-        if left { drop(running.watch) } else { running.kill() }
+        running.leave(STOP_DEADLINE);
     }
 
     /// Ends the server as a crash would (SIGKILL).
@@ -211,7 +175,7 @@ impl TestRedis {
     /// # Errors
     /// [`TestRedisError::NotRunning`] when it is stopped.
     pub fn pause(&self) -> Result<(), TestRedisError> {
-        self.signal("STOP")
+        Ok(signal::freeze(self.pid().ok_or(TestRedisError::NotRunning)?)?)
     }
 
     /// Lets a paused server go on (SIGCONT).
@@ -219,7 +183,7 @@ impl TestRedis {
     /// # Errors
     /// [`TestRedisError::NotRunning`] when it is stopped.
     pub fn resume(&self) -> Result<(), TestRedisError> {
-        self.signal("CONT")
+        Ok(signal::send(self.pid().ok_or(TestRedisError::NotRunning)?, "CONT")?)
     }
 
     /// Removes all data, scripts and functions included: what a fresh server would hold.
@@ -262,6 +226,23 @@ impl TestRedis {
         }
     }
 
+    /// One field of Redis's `INFO`, such as `"used_memory"`; `None` when there is no such field.
+    ///
+    /// # Errors
+    /// As [`TestRedis::command`].
+    pub fn info(&self, field: &str) -> Result<Option<String>, RespError> {
+        let info = self.command(&["INFO", "all"])?;
+        let lines = info.as_str().unwrap_or_default().lines();
+        let value = |line: &str| line.strip_prefix(field)?.strip_prefix(':').map(str::to_owned);
+        Ok(lines.filter_map(value).next())
+    }
+
+    /// A command that has to be answered with `OK`.
+    pub(crate) fn order(&self, args: &[&str]) -> Result<(), TestRedisError> {
+        let reply = self.command(args)?;
+        if reply == "OK" { Ok(()) } else { Err(TestRedisError::Refused { command: args.join(" "), reply }) }
+    }
+
     fn connect_within(&self, timeout: Duration) -> Result<Resp, RespError> {
         let mut connection = Resp::unix(&self.socket(), timeout)?;
         if let Some(password) = &self.options.password {
@@ -270,83 +251,20 @@ impl TestRedis {
         Ok(connection)
     }
 
-    fn signal(&self, name: &str) -> Result<(), TestRedisError> {
-        let pid = self.pid().ok_or(TestRedisError::NotRunning)?;
-        Ok(signal::send(pid, name)?)
-    }
-
     fn launch(&self) -> Result<(), TestRedisError> {
         // A killed server leaves its socket behind, and that would look like one that refuses to answer.
         let _ = fs::remove_file(self.socket());
-        let log = File::options().create(true).append(true).open(self.log_path())?;
-        let mut watch = ParentWatch::start(Some(self.folder.path()))?;
-        let mut child = Command::new(self.binary.server())
-            .args(self.arguments())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            // Away from the terminal's group: Ctrl-C is for the test alone.
-            .process_group(0)
-            .spawn()?;
-        if let Err(error) = watch.watch(child.id()) {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(error.into());
-        }
-        let mut running = Running { child, watch };
-        match self.wait_until_ready(&mut running.child) {
-            Ok(()) => {
-                *self.running() = Some(running);
-                Ok(())
-            }
-            Err(error) => {
-                running.kill();
-                Err(error)
-            }
-        }
-    }
-
-    /// Asks over the socket, which is ours alone: a stranger on the same port cannot answer in the server's place.
-    fn wait_until_ready(&self, child: &mut Child) -> Result<(), TestRedisError> {
-        let end = Instant::now() + START_DEADLINE;
-        while Instant::now() < end {
+        let primary = *self.primary.lock().unwrap_or_else(PoisonError::into_inner);
+        let arguments = self.options.arguments(self.port, &self.socket(), self.folder.path(), primary);
+        let mut command = Command::new(self.binary.server());
+        let process = ServerProcess::spawn(command.args(arguments), self.folder.path(), &self.log_path())?;
+        // Asked over the socket, which is ours alone: a stranger on the same port cannot answer in its place.
+        let process = process.ready(&self.log_path(), || {
             let pong = self.connect_within(COMMAND_TIMEOUT).and_then(|mut redis| redis.command(&["PING"]));
-            if pong.is_ok_and(|reply| reply == "PONG") {
-                return Ok(());
-            }
-            if let Some(status) = child.try_wait()? {
-                return Err(TestRedisError::Ended { status, log: self.log() });
-            }
-            // Finer than `wait_until`: every test waits here, and a server needs only some milliseconds.
-            thread::sleep(Duration::from_millis(1));
-        }
-        Err(TestRedisError::Silent { log: self.log() })
-    }
-
-    fn arguments(&self) -> Vec<std::ffi::OsString> {
-        let mut arguments: Vec<std::ffi::OsString> = Vec::new();
-        let mut set = |name: &str, value: &dyn AsRef<std::ffi::OsStr>| {
-            arguments.push(format!("--{name}").into());
-            arguments.push(value.as_ref().into());
-        };
-        set("bind", &"127.0.0.1");
-        set("port", &self.port.to_string());
-        set("unixsocket", &self.socket());
-        set("unixsocketperm", &"700");
-        set("dir", &self.folder.path());
-        set("save", &"");
-        set("appendonly", &if self.options.appendonly { "yes" } else { "no" });
-        set("appendfsync", &"always");
-        set("daemonize", &"no");
-        if let Some(bytes) = self.options.maxmemory {
-            set("maxmemory", &bytes.to_string());
-        }
-        if let Some(password) = &self.options.password {
-            set("requirepass", password);
-        }
-        arguments.extend(self.options.extra.iter().cloned());
-        arguments
+            pong.is_ok_and(|reply| reply == "PONG")
+        })?;
+        *self.running() = Some(process);
+        Ok(())
     }
 
     fn credentials(&self) -> String {
@@ -358,8 +276,17 @@ impl TestRedis {
     }
 
     /// A test that panicked with the lock held leaves nothing half done behind it.
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<ServerProcess>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Its address over TCP, for [`FaultProxy`](crate::FaultProxy) and for any client that takes an address.
+impl ToSocketAddrs for TestRedis {
+    type Iter = std::iter::Once<SocketAddr>;
+
+    fn to_socket_addrs(&self) -> io::Result<Self::Iter> {
+        Ok(std::iter::once(SocketAddr::from(([127, 0, 0, 1], self.port))))
     }
 }
 
@@ -372,7 +299,9 @@ impl Drop for TestRedis {
 fn is_port_clash(error: &TestRedisError) -> bool {
     match error {
         TestRedisError::Io(error) => error.kind() == io::ErrorKind::AddrInUse,
-        TestRedisError::Ended { log, .. } => log.contains("Address already in use"),
+        TestRedisError::Ended { log, .. } => {
+            log.contains("Address already in use") || log.contains("Failed listening on port")
+        }
         _ => false,
     }
 }

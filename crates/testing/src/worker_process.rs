@@ -193,6 +193,26 @@ impl WorkerProcess {
         signal::send(self.child.id(), name)
     }
 
+    /// Freezes the worker (SIGSTOP), as a virtual machine that is moved or a laptop that sleeps: when this returns,
+    /// no thread of it runs. Its connections stay open.
+    ///
+    /// # Errors
+    /// [`SignalError::Ended`] when the worker was seen to have ended.
+    pub fn pause(&self) -> Result<(), SignalError> {
+        if self.status.is_some() {
+            return Err(SignalError::Ended("STOP".to_owned()));
+        }
+        signal::freeze(self.child.id())
+    }
+
+    /// Lets a paused worker go on (SIGCONT).
+    ///
+    /// # Errors
+    /// As [`pause`](Self::pause).
+    pub fn resume(&self) -> Result<(), SignalError> {
+        self.signal("CONT")
+    }
+
     /// Ends the worker as a crash would (SIGKILL), and waits for it. What it started lives on until this value is
     /// dropped. A worker that has ended already stays so.
     pub fn kill(&mut self) {

@@ -84,6 +84,33 @@ fn a_killed_worker_runs_no_handler() {
 }
 
 #[test]
+fn a_paused_worker_does_nothing_until_it_is_resumed() {
+    let mut worker = sh("trap 'echo handled' USR1; echo ready; while :; do sleep 0.01; done");
+    worker.wait_for_log("ready", SOON).unwrap();
+    worker.pause().unwrap();
+    worker.signal("USR1").unwrap();
+    assert!(worker.wait_for_log("handled", Duration::from_millis(50)).is_err());
+    assert!(worker.is_running());
+    worker.resume().unwrap();
+    worker.wait_for_log("handled", SOON).unwrap();
+    worker.pause().unwrap();
+    worker.kill();
+    assert!(matches!(worker.pause(), Err(SignalError::Ended(_))));
+    assert!(matches!(worker.resume(), Err(SignalError::Ended(_))));
+}
+
+#[test]
+fn a_worker_that_ends_as_it_is_paused_is_still_seen_to_end() {
+    let mut worker = sh("exit 3");
+    // Its output has ended, so it is about to end itself, or has.
+    worker.wait_for_log("never", SOON).unwrap_err();
+    if worker.pause().is_ok() {
+        worker.resume().unwrap();
+    }
+    assert_eq!(worker.wait(SOON).unwrap().code(), Some(3));
+}
+
+#[test]
 fn a_strange_signal_is_refused() {
     let worker = sh("sleep 60");
     assert!(matches!(worker.signal("NOPE"), Err(SignalError::Unknown(_))));

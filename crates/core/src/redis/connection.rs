@@ -161,8 +161,22 @@ impl Redis {
     /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
     /// can be mistaken for pub/sub messages: read them by a script that nests them).
     pub async fn command(&self, name: &'static str, call: Call) -> Result<Reply, RedisError> {
+        self.run(CustomCommand::new_static(name, ClusterHash::FirstKey, false), call).await
+    }
+
+    /// Like [`command`](Self::command), for a command without a key: in a cluster it goes to the
+    /// node that has `key`.
+    pub(super) async fn command_near(
+        &self,
+        name: &'static str,
+        key: &str,
+        call: Call,
+    ) -> Result<Reply, RedisError> {
+        self.run(CustomCommand::new_static(name, ClusterHash::from(key.as_bytes()), false), call).await
+    }
+
+    async fn run(&self, command: CustomCommand, call: Call) -> Result<Reply, RedisError> {
         let args: Vec<Value> = call.keys.into_iter().chain(call.args).collect();
-        let command = CustomCommand::new_static(name, ClusterHash::FirstKey, false);
         match self.shared.client.custom(command, args).await {
             Ok(value) => Ok(Reply(value)),
             Err(error) => Err(self.failed(RedisError::from_fred(&error)).await),
@@ -175,8 +189,10 @@ impl Redis {
         args: Vec<Value>,
     ) -> impl Future<Output = Result<Value, fred::error::Error>> {
         // The library's own EVALSHA waits for each reply before it writes the next call.
-        let command = CustomCommand::new_static(name, ClusterHash::Offset(2), false);
-        self.shared.client.custom(command, args)
+        // In a cluster the first key decides the node. Of a custom command the library heeds only a
+        // ready-made slot; by any other rule it would hash the first argument, the script's hash.
+        let slot = args.get(2).and_then(Value::as_bytes).map_or(ClusterHash::Random, ClusterHash::from);
+        self.shared.client.custom(CustomCommand::new_static(name, slot, false), args)
     }
 
     /// A reply that did not come, or came for another call, condemns the connection.

@@ -17,7 +17,7 @@ use crate::redis_config::RedisConfig;
 /// How much later than Redis the client gives up on a blocking call.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Waits on a list by `BLMOVE`; nothing else may share its connection.
+/// Waits on a list by `BLMOVE` or `BRPOP`; nothing else may share its connection.
 pub struct Waiter {
     client: Client,
     client_id: AtomicI64,
@@ -48,6 +48,7 @@ impl Waiter {
 
     /// Moves the right-most element of the list `source` to the left of `destination`, waiting
     /// up to `block` for one. `None`: nothing came, or [`unblock`](Self::unblock) ended the wait.
+    /// Without a destination the element is popped, and lost if its reply is.
     ///
     /// The membership of `name` in the set `pause_set` is asked in the same pipeline: Redis
     /// answers it in the moment after the move, so a pause is seen without a further round trip.
@@ -57,7 +58,7 @@ impl Waiter {
     pub async fn wait(
         &self,
         source: &str,
-        destination: &str,
+        destination: Option<&str>,
         block: Duration,
         pause_set: &str,
         name: &str,
@@ -65,16 +66,20 @@ impl Waiter {
         let options = Options { max_attempts: Some(1), timeout: Some(block + GRACE), ..Default::default() };
         let client = self.client.with_options(&options);
         let identify = async {
-            let command = CustomCommand::new_static("CLIENT", ClusterHash::Random, false);
+            // On the node that has the list, as the wait itself.
+            let node = ClusterHash::from(source.as_bytes());
+            let command = CustomCommand::new_static("CLIENT", node, false);
             if let Ok(Value::Integer(id)) = client.custom::<Value, _>(command, vec!["ID"]).await {
                 self.client_id.store(id, Ordering::Release);
             }
         };
         let seconds = block.as_secs_f64().to_string();
-        let block_move = client.custom::<Value, _>(
-            CustomCommand::new_static("BLMOVE", ClusterHash::FirstKey, true),
-            vec![source, destination, "RIGHT", "LEFT", &seconds],
-        );
+        let (command, args) = match destination {
+            Some(destination) => ("BLMOVE", vec![source, destination, "RIGHT", "LEFT", &seconds]),
+            None => ("BRPOP", vec![source, &seconds]),
+        };
+        let block_move =
+            client.custom::<Value, _>(CustomCommand::new_static(command, ClusterHash::FirstKey, true), args);
         let is_paused = client.custom::<Value, _>(
             CustomCommand::new_static("SISMEMBER", ClusterHash::FirstKey, false),
             vec![pause_set, name],
@@ -85,7 +90,7 @@ impl Waiter {
         match moved {
             Ok(Value::Null) => Ok(None),
             Ok(value) => Ok(Some(Waited {
-                element: Reply(value).bytes()?,
+                element: element_of(value)?,
                 // An unreadable pause set pauses nothing; the key guard moves it away.
                 paused: matches!(paused, Ok(Value::Integer(1) | Value::Boolean(true))),
             })),
@@ -101,15 +106,16 @@ impl Waiter {
         }
     }
 
-    /// Ends a wait that is under way, through another connection. False when Redis did not find
-    /// it waiting: not yet, or not any more.
-    pub async fn unblock(&self, redis: &Redis) -> bool {
+    /// Ends a wait on `source` that is under way, through another connection. False when Redis did
+    /// not find it waiting: not yet, or not any more.
+    pub async fn unblock(&self, redis: &Redis, source: &str) -> bool {
         let id = self.client_id.load(Ordering::Acquire);
         if id == 0 {
             return false;
         }
         let call = Call::new().arg("UNBLOCK").arg(id);
-        redis.command("CLIENT", call).await.and_then(|reply| reply.int()).is_ok_and(|ended| ended == 1)
+        let reply = redis.command_near("CLIENT", source, call).await;
+        reply.and_then(|reply| reply.int()).is_ok_and(|ended| ended == 1)
     }
 
     /// Replaces the connection; a wait under way ends with an error.
@@ -120,5 +126,13 @@ impl Waiter {
     /// Closes the connection.
     pub async fn close(&self) {
         let _ = timeout(Duration::from_millis(500), self.client.quit()).await;
+    }
+}
+
+/// `BLMOVE` replies with the element, `BRPOP` with the list and the element.
+fn element_of(value: Value) -> Result<Bytes, RedisError> {
+    match value {
+        Value::Array(mut pair) if pair.len() == 2 => Reply(pair.swap_remove(1)).bytes(),
+        value => Reply(value).bytes(),
     }
 }

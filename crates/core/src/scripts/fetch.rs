@@ -3,8 +3,9 @@
 use bytes::Bytes;
 
 use super::BATCH_LIMIT;
-use crate::redis::{Call, Redis, RedisError, Script};
+use crate::redis::{Call, Redis, RedisError, Replies, Script};
 
+static POP_JOBS: Script = Script::new("pop_jobs", include_str!("../../lua/pop_jobs.lua"));
 static FETCH_JOBS: Script = Script::new("fetch_jobs", include_str!("../../lua/fetch_jobs.lua"));
 
 /// What one fetch brought.
@@ -51,14 +52,31 @@ pub async fn fetch_jobs<Q: AsRef<str>>(
     queues: &[Q],
     room: usize,
 ) -> Result<Fetched, RedisError> {
-    let keys = redis.keys();
-    let mut call = Call::new().key(keys.inprogress(identity)).key(keys.paused_queues());
+    let call = Call::new().key(redis.keys().inprogress(identity));
+    read_fetched(redis.call(&FETCH_JOBS, with_queues(redis, call, queues, room)).await?)
+}
+
+/// Takes up to `room` (at most [`BATCH_LIMIT`]) jobs off `queues` for good, skipping paused ones
+/// (BFETCH-01 to BFETCH-04). What a lost reply took is lost.
+pub async fn pop_jobs<Q: AsRef<str>>(
+    redis: &Redis,
+    queues: &[Q],
+    room: usize,
+) -> Result<Fetched, RedisError> {
+    read_fetched(redis.call(&POP_JOBS, with_queues(redis, Call::new(), queues, room)).await?)
+}
+
+fn with_queues<Q: AsRef<str>>(redis: &Redis, mut call: Call, queues: &[Q], room: usize) -> Call {
+    call.push_key(redis.keys().paused_queues());
     call.push(room.min(BATCH_LIMIT));
     for queue in queues {
-        call.push_key(keys.queue(queue.as_ref()));
+        call.push_key(redis.keys().queue(queue.as_ref()));
         call.push(queue.as_ref());
     }
-    let mut replies = redis.call(&FETCH_JOBS, call).await?;
+    call
+}
+
+fn read_fetched(mut replies: Replies) -> Result<Fetched, RedisError> {
     let position = |reply: crate::redis::Reply| reply.int().map(|at| (at - 1).max(0) as usize);
 
     let paused = replies.take()?.array()?.into_iter().map(position).collect::<Result<_, _>>()?;

@@ -2,23 +2,33 @@
 
 use bytes::Bytes;
 
-use super::Step;
-use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL};
-use crate::redis::{Arg, Call, IntoArg, Redis, RedisError, Script};
+use super::{KeyPositions, Step};
+use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
+use crate::locks::JobLocks;
+use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
 static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/settle_jobs.lua"));
 
-/// Keys before those that operations name by position.
-const FIXED_KEYS: usize = 4;
+/// How the jobs of a batch are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// On the process's in-progress list: what is no longer there is not ours any more.
+    Listed,
+    /// Nowhere in Redis: they were popped (basic fetch).
+    Popped,
+}
 
 /// A batch of outcomes, built operation by operation. At most
 /// [`BATCH_LIMIT`](super::BATCH_LIMIT) in all.
 #[derive(Debug)]
 pub struct SettleBatch {
+    held: Held,
     acknowledged: Vec<Bytes>,
     counters: Vec<String>,
     operations: Vec<Operation>,
+    /// For each outcome in the order of adding: true when it is in `acknowledged`.
+    order: Vec<bool>,
     uncounted: (u64, u64),
 }
 
@@ -29,36 +39,26 @@ struct Operation {
     target: Option<String>,
     score: Option<EpochSeconds>,
     entry: Bytes,
-    side_key: Option<String>,
-    text: Bytes,
-    last: Last,
+    traces: Traces,
+    lock_ttl: u64,
 }
 
-#[derive(Debug)]
-enum Last {
-    OrphanCounter(Option<String>),
-    Seconds(u64),
-}
-
-/// The lock of an `until_executed` periodic run, re-taken when its job goes back on its queue
-/// (REQ-07, REQ-08).
-#[derive(Debug, Clone)]
-pub struct RunningLock {
-    /// The lock's key.
-    pub key: String,
-    /// The run that owns it.
-    pub jid: String,
-    /// How long it holds while queued, s.
-    pub ttl: u64,
+/// What a failed run leaves beside its entry.
+#[derive(Debug, Clone, Default)]
+pub struct Traces {
+    /// The key of the job's attempt log, and the record to add.
+    pub attempt: Option<(String, String)>,
+    /// The key of its orphan counter, which goes (RFETCH-10, MAXO-08).
+    pub orphan_counter: Option<String>,
+    /// The job's locks.
+    pub locks: JobLocks,
 }
 
 /// What became of a batch.
 #[derive(Debug)]
 pub struct Settled {
-    /// One for each acknowledgement, in order.
-    pub acknowledged: Vec<Step>,
-    /// One for each other operation, in order.
-    pub operations: Vec<Step>,
+    /// One for each outcome, in the order of adding.
+    pub steps: Vec<Step>,
     /// Runs that were settled but could not be counted (processed, failed): add them to the
     /// next batch.
     pub uncounted: (u64, u64),
@@ -68,77 +68,102 @@ pub struct Settled {
 
 impl SettleBatch {
     /// An empty batch that also counts `uncounted` (processed, failed) runs of earlier ones.
-    pub fn new(uncounted: (u64, u64)) -> Self {
-        Self { acknowledged: Vec::new(), counters: Vec::new(), operations: Vec::new(), uncounted }
+    pub fn new(held: Held, uncounted: (u64, u64)) -> Self {
+        Self {
+            held,
+            acknowledged: Vec::new(),
+            counters: Vec::new(),
+            operations: Vec::new(),
+            order: Vec::new(),
+            uncounted,
+        }
     }
 
-    /// True without any operation.
+    /// True without any outcome.
     pub fn is_empty(&self) -> bool {
-        self.acknowledged.is_empty() && self.operations.is_empty()
+        self.order.is_empty()
     }
 
-    /// The job ran well: it is gone, and counted. Its `orphan_counter` key goes with it (RFETCH-10).
-    pub fn acknowledge(&mut self, job: Bytes, orphan_counter: String) {
-        self.acknowledged.push(job);
-        self.counters.push(orphan_counter);
+    /// The job ran well: it is gone, and counted. Its `orphan_counter` key goes with it
+    /// (RFETCH-10), and its locks are released (UNIQ-14, RUNLK-02).
+    pub fn acknowledge(&mut self, job: Bytes, orphan_counter: String, locks: &JobLocks) {
+        if locks.is_empty() {
+            self.acknowledged.push(job);
+            self.counters.push(orphan_counter);
+            self.order.push(true);
+            return;
+        }
+        let traces = Traces { attempt: None, orphan_counter: Some(orphan_counter), locks: locks.clone() };
+        self.operate(Operation { traces, ..Operation::new("a", job) });
     }
 
-    /// The job failed: `entry` is filed in the sorted set `target` (retry or dead), and the
-    /// attempt recorded under `attempts`.
+    /// The job failed: `entry` is filed in the sorted set `target` (retry or dead). Its locks are
+    /// held for `lock_ttl` seconds more (UNIQ-13), or released when that is 0 (UNIQ-16).
     pub fn file(
         &mut self,
         job: Bytes,
         target: String,
         score: EpochSeconds,
         entry: Vec<u8>,
-        attempt: Option<(String, String)>,
-        orphan_counter: Option<String>,
+        traces: Traces,
+        lock_ttl: u64,
     ) {
-        let (side_key, text) = attempt.unzip();
-        self.operations.push(Operation {
-            kind: "f",
-            job,
+        self.operate(Operation {
             target: Some(target),
             score: Some(score),
             entry: entry.into(),
-            side_key,
-            text: text.unwrap_or_default().into(),
-            last: Last::OrphanCounter(orphan_counter),
+            traces,
+            lock_ttl,
+            ..Operation::new("f", job)
         });
     }
 
-    /// The job failed and is given up without a trace in retry or dead.
-    pub fn discard(&mut self, job: Bytes, attempt: Option<(String, String)>, orphan_counter: Option<String>) {
-        let (side_key, text) = attempt.unzip();
-        self.operations.push(Operation {
-            kind: "x",
+    /// The job failed and cannot be filed: `record` goes to the list `unsettled`, for another
+    /// process to file (UNS-01). It is counted now.
+    pub fn hand_over(&mut self, job: Bytes, unsettled: String, record: Vec<u8>, traces: Traces) {
+        self.operate(Operation {
+            target: Some(unsettled),
+            entry: record.into(),
+            traces,
+            ..Operation::new("u", job)
+        });
+    }
+
+    /// The job failed and is given up without a trace in retry or dead; its locks are released.
+    pub fn discard(&mut self, job: Bytes, traces: Traces) {
+        self.operate(Operation { traces, ..Operation::new("x", job) });
+    }
+
+    /// The job was not run, or not to its end: it goes back to the right of `queue`, next to
+    /// be taken (RFETCH-09). Nothing is counted. The lapsed running lock of an `until_executed`
+    /// run is taken again for `lock_ttl` seconds (REQ-07, REQ-08).
+    pub fn give_back(&mut self, job: Bytes, queue: String, locks: &JobLocks, lock_ttl: u64) {
+        let lock_ttl = if locks.until_executed { lock_ttl } else { 0 };
+        self.operate(Operation {
+            target: Some(queue),
+            traces: Traces { locks: locks.clone(), ..Traces::default() },
+            lock_ttl,
+            ..Operation::new("b", job)
+        });
+    }
+
+    fn operate(&mut self, operation: Operation) {
+        self.operations.push(operation);
+        self.order.push(false);
+    }
+}
+
+impl Operation {
+    fn new(kind: &'static str, job: Bytes) -> Self {
+        Self {
+            kind,
             job,
             target: None,
             score: None,
             entry: Bytes::new(),
-            side_key,
-            text: text.unwrap_or_default().into(),
-            last: Last::OrphanCounter(orphan_counter),
-        });
-    }
-
-    /// The job was not run, or not to its end: it goes back to the right of `queue`, next to
-    /// be taken (RFETCH-09). Nothing is counted.
-    pub fn give_back(&mut self, job: Bytes, queue: String, lock: Option<RunningLock>) {
-        let (side_key, text, ttl) = match lock {
-            Some(lock) => (Some(lock.key), Bytes::from(lock.jid), lock.ttl),
-            None => (None, Bytes::new(), 0),
-        };
-        self.operations.push(Operation {
-            kind: "b",
-            job,
-            target: Some(queue),
-            score: None,
-            entry: Bytes::new(),
-            side_key,
-            text,
-            last: Last::Seconds(ttl),
-        });
+            traces: Traces::default(),
+            lock_ttl: 0,
+        }
     }
 }
 
@@ -154,71 +179,53 @@ pub async fn settle_jobs(
         .key(keys.inprogress(identity))
         .key(keys.stats_processed())
         .key(keys.stats_failed())
-        .key(keys.throughput(crate::formats::epoch_hour(now)))
+        .key(keys.throughput(epoch_hour(now)))
         .arg(THROUGHPUT_TTL.as_secs())
         .arg(ATTEMPTS_KEPT)
         .arg(ATTEMPTS_TTL.as_secs())
         .arg(batch.uncounted.0)
         .arg(batch.uncounted.1)
+        .arg(if batch.held == Held::Listed { "1" } else { "0" })
         .arg(batch.acknowledged.len());
-    debug_assert_eq!(call.key_count(), FIXED_KEYS);
     for counter in batch.counters {
         call.push_key(counter);
     }
     for job in batch.acknowledged {
         call.push(job);
     }
-    let mut key_position = KeyPositions::default();
+    let mut positions = KeyPositions::default();
     for operation in batch.operations {
+        let (attempts, record) = operation.traces.attempt.unzip();
         call.push(operation.kind);
         call.push(operation.job);
-        let target = key_position.of(operation.target, &mut call);
-        call.push(target);
+        positions.push(operation.target, &mut call);
         match operation.score {
             Some(score) => call.push(score.as_f64()),
             None => call.push(""),
         }
         call.push(operation.entry);
-        let side = key_position.of(operation.side_key, &mut call);
-        call.push(side);
-        call.push(operation.text);
-        let last = match operation.last {
-            Last::OrphanCounter(key) => key_position.of(key, &mut call),
-            Last::Seconds(seconds) => seconds.into_arg(),
-        };
-        call.push(last);
+        positions.push(attempts, &mut call);
+        call.push(record.unwrap_or_default());
+        positions.push(operation.traces.orphan_counter, &mut call);
+        call.push(operation.traces.locks.jid);
+        positions.push(operation.traces.locks.unique, &mut call);
+        positions.push(operation.traces.locks.running, &mut call);
+        call.push(operation.lock_ttl);
     }
     let mut replies = redis.call(&SETTLE_JOBS, call).await?;
-    let acknowledged = Step::read_all(replies.take()?)?;
-    let operations = Step::read_all(replies.take()?)?;
+    let mut acknowledged = Step::read_all(replies.take()?)?.into_iter();
+    let mut operations = Step::read_all(replies.take()?)?.into_iter();
     let processed = replies.take()?.int()?.max(0) as u64;
     let failed = replies.take()?.int()?.max(0) as u64;
     let error = replies.take()?.text()?;
+    let next = |in_line| if in_line { acknowledged.next() } else { operations.next() };
+    let steps = batch.order.into_iter().map(next).collect::<Option<Vec<_>>>();
     Ok(Settled {
-        acknowledged,
-        operations,
+        steps: steps.ok_or_else(|| RedisError::UnexpectedReply {
+            expected: "a code for each outcome",
+            found: "fewer".into(),
+        })?,
         uncounted: (processed, failed),
         error: (!error.is_empty()).then(|| RedisError::from_reply(&error)),
     })
-}
-
-/// Declares each key once and tells its position in the script's KEYS.
-#[derive(Default)]
-struct KeyPositions {
-    seen: std::collections::HashMap<String, usize>,
-}
-
-impl KeyPositions {
-    fn of(&mut self, key: Option<String>, call: &mut Call) -> Arg {
-        let Some(key) = key else { return 0usize.into_arg() };
-        let position = match self.seen.get(&key) {
-            Some(position) => *position,
-            None => {
-                call.push_key(key.clone());
-                self.seen.insert(key, call.key_count());
-                call.key_count()
-            }
-        };
-        position.into_arg()
-    }
 }

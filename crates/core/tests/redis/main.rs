@@ -1,7 +1,10 @@
 //! What needs a real Redis: each script, and replies of awkward shapes.
 
+mod cluster;
 mod connection;
 mod reply_shapes;
+mod scripts_guard;
 mod scripts_jobs;
+mod scripts_recovery;
 mod scripts_sets;
 mod support;

@@ -3,7 +3,8 @@
 
 use crate::support::{ME, Outcome, start};
 use bytes::Bytes;
-use cogworker_core::scripts::{self, Moves, SettleBatch, Step};
+use cogworker_core::locks::JobLocks;
+use cogworker_core::scripts::{self, Held, Moves, SettleBatch, Step};
 use cogworker_core::time::EpochSeconds;
 
 const NAMES: [&str; 9] = [
@@ -54,13 +55,14 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
     let fetched = scripts::fetch_jobs(&redis, ME, &names, 500).await?;
     assert_eq!(fetched.count(), 27);
     assert_eq!(scripts::list_inprogress(&redis, ME, 100).await?.len(), 27);
-    let mut batch = SettleBatch::new((0, 0));
+    let mut batch = SettleBatch::new(Held::Listed, (0, 0));
     for name in NAMES {
-        batch.acknowledge(Bytes::from_static(name.as_bytes()), "cogworker:orphanings:x".into());
-        batch.give_back(Bytes::from_static(name.as_bytes()), redis.keys().queue(name), None);
+        let (job, locks) = (Bytes::from_static(name.as_bytes()), JobLocks::default());
+        batch.acknowledge(job.clone(), "cogworker:orphanings:x".into(), &locks);
+        batch.give_back(job, redis.keys().queue(name), &locks, 0);
     }
     let settled = scripts::settle_jobs(&redis, ME, EpochSeconds::now(), batch).await?;
-    assert!(settled.acknowledged.iter().chain(&settled.operations).all(|step| *step == Step::Applied));
+    assert!(settled.steps.iter().all(|step| *step == Step::Applied));
     let mut moves = Moves::new(redis.keys().schedule(), None);
     for name in NAMES {
         moves.to_queue(Bytes::from_static(name.as_bytes()), name.into(), name);

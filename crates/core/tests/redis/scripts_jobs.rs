@@ -2,10 +2,13 @@
 
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
-use cogworker_core::scripts::{self, RunningLock, SettleBatch, Settled, Step};
+use cogworker_core::locks::JobLocks;
+use cogworker_core::scripts::{self, Held, SettleBatch, Settled, Step, Traces};
 use cogworker_core::time::EpochSeconds;
 
 const NOW: EpochSeconds = EpochSeconds::EPOCH;
+/// A job without locks.
+const NONE: JobLocks = JobLocks { jid: String::new(), unique: None, running: None, until_executed: false };
 const LIST: &str = "cogworker:inprogress:host:1:abcdefabcdef";
 
 fn raw(text: &str) -> Bytes {
@@ -16,7 +19,7 @@ async fn settle(
     redis: &cogworker_core::redis::Redis,
     build: impl FnOnce(&mut SettleBatch),
 ) -> Result<Settled, cogworker_core::redis::RedisError> {
-    let mut batch = SettleBatch::new((0, 0));
+    let mut batch = SettleBatch::new(Held::Listed, (0, 0));
     build(&mut batch);
     scripts::settle_jobs(redis, ME, NOW, batch).await
 }
@@ -74,10 +77,10 @@ async fn settle_jobs_acknowledges_in_any_order_and_counts_exactly() -> Outcome {
         server.cli(&["DEL", LIST]);
         server.cli(&["LPUSH", LIST, "1", "2", "3", "4"]);
         let settled = settle(&redis, |batch| {
-            order.iter().for_each(|job| batch.acknowledge(raw(job), "cogworker:orphanings:x".into()))
+            order.iter().for_each(|job| batch.acknowledge(raw(job), "cogworker:orphanings:x".into(), &NONE))
         })
         .await?;
-        assert_eq!(settled.acknowledged, [Step::Applied; 3]);
+        assert_eq!(settled.steps, [Step::Applied; 3]);
         assert_eq!(list(&server, LIST), ["4"]);
     }
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "6");
@@ -92,13 +95,12 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "mine"]);
     let settled = settle(&redis, |batch| {
-        batch.acknowledge(raw("lost"), "cogworker:orphanings:x".into());
-        batch.file(raw("lost too"), "cogworker:retry".into(), NOW, b"entry".to_vec(), None, None);
-        batch.give_back(raw("lost as well"), "cogworker:queue:q".into(), None);
+        batch.acknowledge(raw("lost"), "cogworker:orphanings:x".into(), &NONE);
+        batch.file(raw("lost too"), "cogworker:retry".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
+        batch.give_back(raw("lost as well"), "cogworker:queue:q".into(), &NONE, 0);
     })
     .await?;
-    assert_eq!(settled.acknowledged, [Step::Gone]);
-    assert_eq!(settled.operations, [Step::Gone; 2]);
+    assert_eq!(settled.steps, [Step::Gone; 3]);
     let exists = server.cli(&[
         "EXISTS",
         "cogworker:retry",
@@ -115,7 +117,7 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
 async fn identical_payloads_are_settled_one_by_one_proc_11() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "twin", "twin"]);
-    settle(&redis, |batch| batch.acknowledge(raw("twin"), "cogworker:orphanings:x".into())).await?;
+    settle(&redis, |batch| batch.acknowledge(raw("twin"), "cogworker:orphanings:x".into(), &NONE)).await?;
     assert_eq!(list(&server, LIST), ["twin"]);
     Ok(())
 }
@@ -130,12 +132,13 @@ async fn a_failure_is_filed_recorded_and_counted_in_one_step() -> Outcome {
     }
     let settled = settle(&redis, |batch| {
         let attempt = Some(("cogworker:job_attempts:j".into(), "record".into()));
-        let counter = Some("cogworker:orphanings:j".into());
+        let orphan_counter = Some("cogworker:orphanings:j".into());
         let due = EpochSeconds::new(12.5);
-        batch.file(raw("job"), "cogworker:retry".into(), due, b"entry".to_vec(), attempt, counter);
+        let traces = Traces { attempt, orphan_counter, locks: NONE };
+        batch.file(raw("job"), "cogworker:retry".into(), due, b"entry".to_vec(), traces, 0);
     })
     .await?;
-    assert_eq!(settled.operations, [Step::Applied]);
+    assert_eq!(settled.steps, [Step::Applied]);
     assert_eq!(server.cli(&["ZSCORE", "cogworker:retry", "entry"]), "12.5");
     assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
     assert_eq!(server.cli(&["EXISTS", "cogworker:orphanings:j", LIST]), 0);
@@ -152,11 +155,11 @@ async fn a_destination_of_the_wrong_type_leaves_the_job_on_the_list_int_09() -> 
     server.cli(&["LPUSH", LIST, "bad", "good"]);
     server.cli(&["SET", "cogworker:dead", "x"]);
     let settled = settle(&redis, |batch| {
-        batch.file(raw("bad"), "cogworker:dead".into(), NOW, b"entry".to_vec(), None, None);
-        batch.acknowledge(raw("good"), "cogworker:orphanings:x".into());
+        batch.file(raw("bad"), "cogworker:dead".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
+        batch.acknowledge(raw("good"), "cogworker:orphanings:x".into(), &NONE);
     })
     .await?;
-    assert_eq!((settled.acknowledged, settled.operations), (vec![Step::Applied], vec![Step::Failed]));
+    assert_eq!(settled.steps, [Step::Failed, Step::Applied]);
     assert!(settled.error.is_some());
     assert_eq!(list(&server, LIST), ["bad"]);
     assert_eq!(server.cli(&["EXISTS", "cogworker:stats:failed"]), 0);
@@ -169,10 +172,11 @@ async fn runs_that_cannot_be_counted_are_reported_for_the_next_batch() -> Outcom
     server.cli(&["LPUSH", LIST, "job"]);
     server.cli(&["LPUSH", "cogworker:stats:processed", "x"]);
     let settled =
-        settle(&redis, |batch| batch.acknowledge(raw("job"), "cogworker:orphanings:x".into())).await?;
+        settle(&redis, |batch| batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE)).await?;
     assert_eq!(settled.uncounted, (1, 0));
     server.cli(&["DEL", "cogworker:stats:processed"]);
-    let next = scripts::settle_jobs(&redis, ME, NOW, SettleBatch::new(settled.uncounted)).await?;
+    let next =
+        scripts::settle_jobs(&redis, ME, NOW, SettleBatch::new(Held::Listed, settled.uncounted)).await?;
     assert_eq!(next.uncounted, (0, 0));
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     Ok(())
@@ -183,7 +187,7 @@ async fn a_job_given_back_is_the_next_to_be_taken_rfetch_09() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "job"]);
     server.cli(&["LPUSH", "cogworker:queue:q", "waiting"]);
-    settle(&redis, |batch| batch.give_back(raw("job"), "cogworker:queue:q".into(), None)).await?;
+    settle(&redis, |batch| batch.give_back(raw("job"), "cogworker:queue:q".into(), &NONE, 0)).await?;
     assert_eq!(list(&server, "cogworker:queue:q"), ["waiting", "job"]);
     assert_eq!(server.cli(&["EXISTS", LIST, "cogworker:stats:processed", "cogworker:stats:failed"]), 0);
     Ok(())
@@ -196,9 +200,10 @@ async fn giving_back_a_periodic_run_retakes_its_lock_only_if_it_is_free_or_its_o
     server.cli(&["SET", "periodic:running:other", "newer", "EX", "5"]);
     for lock in ["lapsed", "own", "other"] {
         server.cli(&["LPUSH", LIST, lock]);
-        let lock = RunningLock { key: format!("periodic:running:{lock}"), jid: "j".into(), ttl: 86_400 };
-        let job = raw(lock.key.trim_start_matches("periodic:running:"));
-        settle(&redis, |batch| batch.give_back(job, "cogworker:queue:q".into(), Some(lock))).await?;
+        let running = Some(format!("periodic:running:{lock}"));
+        let locks = JobLocks { jid: "j".into(), running, until_executed: true, ..NONE };
+        settle(&redis, |batch| batch.give_back(raw(lock), "cogworker:queue:q".into(), &locks, 86_400))
+            .await?;
     }
     for (lock, owner, longer) in [("lapsed", "j", true), ("own", "j", true), ("other", "newer", false)] {
         assert_eq!(server.cli(&["GET", &format!("periodic:running:{lock}")]), owner);
@@ -228,10 +233,134 @@ async fn an_acknowledged_job_loses_its_orphan_counter_and_a_lost_one_keeps_it_rf
     }
     settle(&redis, |batch| {
         for jid in ["lost", "mine"] {
-            batch.acknowledge(raw(jid), format!("cogworker:orphanings:{jid}"));
+            batch.acknowledge(raw(jid), format!("cogworker:orphanings:{jid}"), &NONE);
         }
     })
     .await?;
     assert_eq!(server.cli(&["KEYS", "cogworker:orphanings:*"]).strings(), ["cogworker:orphanings:lost"]);
+    Ok(())
+}
+
+/// A job `j` with both locks, under keys of the test's own.
+fn with_locks() -> JobLocks {
+    JobLocks {
+        jid: "j".into(),
+        unique: Some("cogworker:unique:u".into()),
+        running: Some("periodic:running:p".into()),
+        until_executed: true,
+    }
+}
+
+#[tokio::test]
+async fn the_last_outcome_of_a_job_releases_its_locks_uniq_14_uniq_16_runlk_02() -> Outcome {
+    let (server, redis) = start().await?;
+    for outcome in ["done", "dead", "discarded"] {
+        server.cli(&["LPUSH", LIST, "job"]);
+        server.cli(&["MSET", "cogworker:unique:u", "j", "periodic:running:p", "j"]);
+        let settled = settle(&redis, |batch| {
+            let traces = Traces { locks: with_locks(), ..Traces::default() };
+            match outcome {
+                "done" => batch.acknowledge(raw("job"), "cogworker:orphanings:j".into(), &with_locks()),
+                "dead" => batch.file(raw("job"), "cogworker:dead".into(), NOW, b"entry".to_vec(), traces, 0),
+                _ => batch.discard(raw("job"), traces),
+            }
+        })
+        .await?;
+        assert_eq!(settled.steps, [Step::Applied], "{outcome}");
+        let left = server.cli(&["EXISTS", LIST, "cogworker:unique:u", "periodic:running:p"]);
+        assert_eq!(left, 0, "{outcome}");
+    }
+    assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
+    assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "2");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_retry_holds_the_locks_for_longer_uniq_12_uniq_13() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["SET", "cogworker:unique:u", "j", "EX", "5"]);
+    server.cli(&["SET", "periodic:running:p", "j", "EX", "5"]);
+    settle(&redis, |batch| {
+        let traces = Traces { locks: with_locks(), ..Traces::default() };
+        batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), traces, 186_400);
+    })
+    .await?;
+    for lock in ["cogworker:unique:u", "periodic:running:p"] {
+        assert_eq!(server.cli(&["GET", lock]), "j");
+        let ttl = server.cli(&["TTL", lock]).as_int().unwrap_or(0);
+        assert!((186_395..=186_400).contains(&ttl), "{lock}: {ttl}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn anothers_lock_is_neither_released_nor_held_uniq_17_runlk_05() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "one", "two"]);
+    server.cli(&["SET", "cogworker:unique:u", "another", "EX", "50"]);
+    server.cli(&["HSET", "periodic:running:p", "no", "string"]);
+    settle(&redis, |batch| {
+        let traces = Traces { locks: with_locks(), ..Traces::default() };
+        batch.acknowledge(raw("one"), "cogworker:orphanings:j".into(), &with_locks());
+        batch.file(raw("two"), "cogworker:retry".into(), NOW, b"entry".to_vec(), traces, 1000);
+    })
+    .await?;
+    assert_eq!(server.cli(&["GET", "cogworker:unique:u"]), "another");
+    assert!(server.cli(&["TTL", "cogworker:unique:u"]).as_int() <= Some(50));
+    assert_eq!(server.cli(&["EXISTS", "periodic:running:p"]), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_failure_that_cannot_be_filed_is_handed_over_and_counted_once_uns_01() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["SET", "cogworker:unique:u", "j"]);
+    for expected in [Step::Applied, Step::Gone] {
+        let settled = settle(&redis, |batch| {
+            let traces = Traces { locks: with_locks(), ..Traces::default() };
+            batch.hand_over(raw("job"), "cogworker:unsettled".into(), b"record".to_vec(), traces);
+        })
+        .await?;
+        assert_eq!(settled.steps, [expected]);
+    }
+    assert_eq!(list(&server, "cogworker:unsettled"), ["record"]);
+    assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+    assert_eq!(server.cli(&["EXISTS", LIST]), 0);
+    assert_eq!(server.cli(&["GET", "cogworker:unique:u"]), "j", "whoever files it releases it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pop_jobs_takes_jobs_for_good_and_skips_paused_queues_bfetch_01_bfetch_02() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["RPUSH", "cogworker:queue:p", "paused"]);
+    server.cli(&["RPUSH", "cogworker:queue:q", "new", "older", "oldest"]);
+    server.cli(&["SADD", "cogworker:paused_queues", "p"]);
+    let popped = scripts::pop_jobs(&redis, &["p", "q"], 2).await?;
+    assert_eq!((popped.paused.as_slice(), popped.taken[0].queue), ([0].as_slice(), 1));
+    assert_eq!(popped.taken[0].jobs, [raw("oldest"), raw("older")]);
+    assert_eq!(list(&server, "cogworker:queue:q"), ["new"]);
+    assert_eq!(list(&server, "cogworker:queue:p"), ["paused"]);
+    assert_eq!(server.cli(&["KEYS", "cogworker:inprogress:*"]).strings(), Vec::<String>::new());
+    Ok(())
+}
+
+#[tokio::test]
+async fn popped_jobs_are_settled_without_a_list_and_a_repeated_filing_counts_once() -> Outcome {
+    let (server, redis) = start().await?;
+    for expected in [Step::Applied, Step::Gone] {
+        let mut batch = SettleBatch::new(Held::Popped, (0, 0));
+        batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
+        assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [expected]);
+    }
+    let mut batch = SettleBatch::new(Held::Popped, (0, 0));
+    batch.acknowledge(raw("good"), "cogworker:orphanings:x".into(), &NONE);
+    batch.give_back(raw("back"), "cogworker:queue:q".into(), &NONE, 0);
+    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [Step::Applied; 2]);
+    assert_eq!(list(&server, "cogworker:queue:q"), ["back"]);
+    assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+    assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! A server and a connection to it.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 
-use cogworker_core::redis::Redis;
+use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
+use cogworker_core::scripts;
 use cogworker_testing::TestRedis;
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
@@ -19,4 +21,19 @@ pub(crate) async fn start() -> Result<(TestRedis, Redis), Box<dyn Error>> {
 /// A list's elements, from the left.
 pub(crate) fn list(server: &TestRedis, key: &str) -> Vec<String> {
     server.cli(&["LRANGE", key, "0", "-1"]).strings()
+}
+
+/// Every key that matches, however many steps it takes.
+pub(crate) async fn walk_keys(
+    redis: &Redis,
+    pattern: &str,
+    count: usize,
+) -> Result<BTreeSet<String>, RedisError> {
+    let (mut found, mut cursor) = (BTreeSet::new(), Some(0));
+    while let Some(from) = cursor {
+        let step = scripts::scan_keys(redis, pattern, from, count).await?;
+        found.extend(step.found);
+        cursor = step.next;
+    }
+    Ok(found)
 }

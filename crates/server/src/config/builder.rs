@@ -52,6 +52,7 @@ impl Default for ConfigBuilder {
             environment: "development".into(),
             logfile: None,
             redis: RedisConfig::default(),
+            timings: super::Timings::default(),
         };
         Self { config, queues: None }
     }

@@ -2,12 +2,15 @@
 
 mod board;
 mod ending;
+mod fencing;
 mod fetching;
 mod running;
 mod settling;
 mod strays;
 
-use std::collections::VecDeque;
+use fencing::Fencing;
+
+use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,19 +19,21 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, Fetched, Settled};
+use cogworker_core::scripts::{self, Fetched, Held, Settled};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant as TokioInstant, sleep_until};
 
 use super::claim::Claim;
+use super::lease::Lease;
+use super::outcome::Rules;
 use super::pace::Pace;
 use super::queues::Queues;
 use super::reconcile::Reconciler;
 use super::runner::{Finished, Runner};
 use super::settler::Settler;
 use super::shutdown::Shutdown;
-use super::slots::Slots;
+use super::slots::{RunId, Slots};
 use super::waits::{WaitEnd, Waits};
 use crate::app::Registry;
 use crate::config::Config;
@@ -74,6 +79,10 @@ pub(crate) enum Command {
 pub(crate) struct Gauges {
     pub(crate) busy: AtomicUsize,
     pub(crate) quiet: AtomicBool,
+    /// True while jobs are popped rather than moved onto the in-progress list.
+    pub(crate) basic: AtomicBool,
+    /// True once dead processes were looked for.
+    pub(crate) recovered_once: AtomicBool,
     /// Registered processes, as the last heartbeat found them; 0 before the first.
     pub(crate) processes: AtomicUsize,
 }
@@ -88,6 +97,7 @@ pub(crate) struct EngineParts {
     pub(crate) jobs: tokio::runtime::Handle,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
+    pub(crate) lease: Arc<Lease>,
     pub(crate) commands: UnboundedReceiver<Command>,
     /// Told of new retries, which may be due before all others.
     pub(crate) poller_wake: Arc<Notify>,
@@ -107,10 +117,10 @@ pub(crate) struct Engine {
     settler: Settler,
     reconciler: Reconciler,
     waits: Waits,
-    scope: Arc<RunScope>,
     jobs: tokio::runtime::Handle,
     gauges: Arc<Gauges>,
     outage: Arc<Outage>,
+    lease: Arc<Lease>,
     poller_wake: Arc<Notify>,
 
     commands: UnboundedReceiver<Command>,
@@ -128,7 +138,11 @@ pub(crate) struct Engine {
     /// There may be a backlog: fetch rather than wait.
     hungry: bool,
     quiet: bool,
+    /// How jobs are taken.
+    held: Held,
     stopping: Option<Shutdown>,
+    /// The lease has lapsed: running jobs are brought to an end.
+    fencing: Option<Fencing>,
     slot_freed: Instant,
     fetch_not_before: Instant,
     next_board: Instant,
@@ -137,6 +151,10 @@ pub(crate) struct Engine {
     suspicious: bool,
     /// A wait failed since the last look for strays.
     wait_failed: bool,
+    /// Strays taken over lately: their own delivery may still come.
+    adopted: VecDeque<(Bytes, Instant)>,
+    /// Runs whose job the last look did not find on the list.
+    missing: HashSet<RunId>,
 }
 
 enum Event {
@@ -156,11 +174,12 @@ impl Engine {
         let queues = Queues::new(&parts.config.queues);
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (ends_sender, wait_ends) = mpsc::unbounded_channel();
-        let waits = Waits::start(&parts.redis, &parts.identity, queues.names(), &ends_sender)?;
+        let held = if parts.gauges.basic.load(Ordering::Relaxed) { Held::Popped } else { Held::Listed };
+        let waits = Waits::start(&parts.redis, &parts.identity, queues.names(), held, &ends_sender)?;
         let now = Instant::now();
         Ok(Self {
             lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
-            runner: Runner::new(parts.registry, parts.scope.clone(), parts.jobs.clone(), finished_sender),
+            runner: Runner::new(parts.registry, parts.scope, parts.jobs.clone(), finished_sender),
             jobs: parts.jobs,
             slots: Slots::new(parts.config.concurrency),
             pace: Pace::new(),
@@ -171,9 +190,9 @@ impl Engine {
             identity: parts.identity,
             queues,
             waits,
-            scope: parts.scope,
             gauges: parts.gauges,
             outage: parts.outage,
+            lease: parts.lease,
             poller_wake: parts.poller_wake,
             commands: parts.commands,
             finished,
@@ -187,7 +206,9 @@ impl Engine {
             board: None,
             hungry: true,
             quiet: false,
+            held,
             stopping: None,
+            fencing: None,
             slot_freed: now,
             fetch_not_before: now,
             next_board: now,
@@ -195,12 +216,16 @@ impl Engine {
             next_glance: now,
             suspicious: false,
             wait_failed: false,
+            adopted: VecDeque::new(),
+            missing: HashSet::new(),
         })
     }
 
-    /// Runs until told to stop, and everything is settled or given back.
-    pub(crate) async fn run(mut self) {
+    /// Runs until told to stop, and everything is settled or given back. How many jobs could be
+    /// neither.
+    pub(crate) async fn run(mut self) -> usize {
         loop {
+            self.watch_lease();
             self.start_jobs();
             self.plan_settle();
             self.plan_fetch();
@@ -215,6 +240,16 @@ impl Engine {
             self.take_what_is_ready();
         }
         self.give_back_leftovers().await;
+        self.settler.count()
+    }
+
+    /// True while jobs are taken and started.
+    fn takes_jobs(&self) -> bool {
+        !self.quiet && self.fencing.is_none()
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Rules { keys: self.redis.keys(), lock_ttl: self.lock_ttl }
     }
 
     async fn next_event(&mut self) -> Event {
@@ -274,6 +309,12 @@ impl Engine {
         }
         if self.needs_glances() && self.fetch.is_none() {
             sooner(self.next_glance);
+        }
+        if let Some(at) = self.queues.next_admission() {
+            sooner(at);
+        }
+        if let Some(at) = self.next_fencing() {
+            sooner(at);
         }
         let starved_at = self.slot_freed + STARVED_AFTER;
         if self.slots.free() == 0 && starved_at > now {

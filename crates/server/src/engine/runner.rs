@@ -18,7 +18,7 @@ use super::claim::Claim;
 use super::pace::ClassPace;
 use super::slots::RunId;
 use crate::app::Registry;
-use crate::context::RunScope;
+use crate::context::{Cancellation, RunScope};
 use crate::handler::{JobToRun, Prepare, Prepared};
 use crate::panic_guard::{Contained, contain};
 
@@ -35,8 +35,8 @@ pub(crate) struct Finished {
 pub(crate) enum Started {
     /// It is over already.
     Ended(Result<(), Failure>),
-    /// It goes on elsewhere and will send [`Finished`].
-    GoesOn(Option<AbortHandle>),
+    /// It goes on elsewhere and will send [`Finished`]; a blocking run cannot be aborted.
+    GoesOn { abort: Option<AbortHandle>, cancellation: Cancellation },
 }
 
 struct Class {
@@ -95,20 +95,27 @@ impl Runner {
             let known = self.by_name.keys().copied();
             return Started::Ended(Err(Failure::unknown_class(job.class(), known)));
         };
-        let to_run = JobToRun { raw: &claim.raw, view: job, queue: &claim.queue, scope: &self.scope };
-        // Reading the args and making the future are the application's code.
+        let cancellation = Cancellation::default();
+        let to_run = JobToRun {
+            raw: &claim.raw,
+            view: job,
+            queue: &claim.queue,
+            scope: &self.scope,
+            cancellation: &cancellation,
+        };
+        // Cloning the handler is the application's code.
         let future = match contain(|| (entry.prepare)(to_run)) {
-            Err(failure) | Ok(Prepared::Refused(failure)) => return Started::Ended(Err(failure)),
+            Err(failure) => return Started::Ended(Err(failure)),
             Ok(Prepared::Async(future)) => future,
             Ok(Prepared::Blocking(closure)) => {
-                let Some(run) = occupy() else { return Started::GoesOn(None) };
+                let Some(run) = occupy() else { return Started::GoesOn { abort: None, cancellation } };
                 let finished = self.finished.clone();
                 self.jobs.spawn_blocking(move || {
                     let result = contain(closure).and_then(|result| result);
                     // Blocking work never proves itself quick enough for the engine's thread.
                     let _ = finished.send(Finished { run, result, longest_poll: Duration::MAX });
                 });
-                return Started::GoesOn(None);
+                return Started::GoesOn { abort: None, cancellation };
             }
         };
         let mut future = Contained(Some(future));
@@ -123,13 +130,13 @@ impl Runner {
                 return Started::Ended(result);
             }
         }
-        let Some(run) = occupy() else { return Started::GoesOn(None) };
+        let Some(run) = occupy() else { return Started::GoesOn { abort: None, cancellation } };
         let finished = self.finished.clone();
         let task = self.jobs.spawn(async move {
             let (result, longest_poll) = Measured { future, longest: Duration::ZERO }.await;
             let _ = finished.send(Finished { run, result, longest_poll });
         });
-        Started::GoesOn(Some(task.abort_handle()))
+        Started::GoesOn { abort: Some(task.abort_handle()), cancellation }
     }
 }
 

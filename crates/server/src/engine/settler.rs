@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
+use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{BATCH_LIMIT, SettleBatch, Settled, Step};
+use cogworker_core::scripts::{BATCH_LIMIT, Held, SettleBatch, Settled, Step};
 
 use super::outcome::{Fate, Outcome};
 
@@ -13,9 +14,12 @@ use super::outcome::{Fate, Outcome};
 pub(crate) struct Settler {
     waiting: VecDeque<Outcome>,
     under_way: Vec<Outcome>,
+    /// Outcomes that their destination refused: they wait apart, so that they hold up nobody.
+    refused: Vec<Outcome>,
+    refused_until: Option<Instant>,
     uncounted: (u64, u64),
     sent_uncounted: (u64, u64),
-    /// Nothing is sent before this, after an error.
+    /// Nothing is sent before this, after a failed call.
     not_before: Option<Instant>,
 }
 
@@ -41,21 +45,39 @@ impl Settler {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.under_way.is_empty()
+        self.count() == 0
     }
 
+    /// How many outcomes are not settled yet.
+    pub(crate) fn count(&self) -> usize {
+        self.waiting.len() + self.under_way.len() + self.refused.len()
+    }
+
+    /// How many of them wait for the next call.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
     /// When the next call may go, if an error holds it up.
     pub(crate) fn held_until(&self) -> Option<Instant> {
-        self.not_before.filter(|_| !self.waiting.is_empty() && self.under_way.is_empty())
+        if self.is_busy() {
+            return None;
+        }
+        let waiting = self.not_before.filter(|_| !self.waiting.is_empty());
+        let refused = self.refused_until.filter(|_| !self.refused.is_empty());
+        match (waiting, refused) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Outcome> {
+        self.waiting.iter().chain(&self.under_way).chain(&self.refused)
     }
 
     /// The raw bytes of every job that waits to be settled.
     pub(crate) fn held(&self) -> impl Iterator<Item = &Bytes> {
-        self.waiting.iter().chain(&self.under_way).map(|outcome| &outcome.claim.raw)
+        self.all().map(|outcome| &outcome.claim.raw)
     }
 
     /// True while a re-sent outcome is not confirmed: what is on the list is then uncertain.
@@ -65,13 +87,19 @@ impl Settler {
 
     /// The next batch, if anything waits and no call is under way.
     pub(crate) fn next_batch(&mut self, now: Instant) -> Option<SettleBatch> {
-        if self.is_busy() || self.waiting.is_empty() || self.not_before.is_some_and(|at| at > now) {
+        if self.is_busy() || self.not_before.is_some_and(|at| at > now) {
             return None;
         }
+        if self.refused_until.is_some_and(|at| at <= now) {
+            self.refused_until = None;
+            self.waiting.extend(self.refused.drain(..));
+        }
+        let held = self.waiting.front()?.claim.held;
         self.not_before = None;
         self.sent_uncounted = std::mem::take(&mut self.uncounted);
-        let mut batch = SettleBatch::new(self.sent_uncounted);
-        let count = self.waiting.len().min(BATCH_LIMIT);
+        let mut batch = SettleBatch::new(held, self.sent_uncounted);
+        let alike = self.waiting.iter().take(BATCH_LIMIT).take_while(|outcome| outcome.claim.held == held);
+        let count = alike.count();
         self.under_way.extend(self.waiting.drain(..count));
         for outcome in &self.under_way {
             outcome.add_to(&mut batch);
@@ -79,34 +107,29 @@ impl Settler {
         Some(batch)
     }
 
-    /// Takes the reply of the call under way.
-    pub(crate) fn settled(&mut self, settled: Settled) -> Effects {
+    /// Takes the reply of the call under way. What was refused is tried again at `again_at`.
+    pub(crate) fn settled(&mut self, settled: Settled, again_at: Instant) -> Effects {
         let mut effects = Effects { error: settled.error, ..Effects::default() };
         self.uncounted.0 += settled.uncounted.0;
         self.uncounted.1 += settled.uncounted.1;
-        let (mut acknowledged, mut operations) =
-            (settled.acknowledged.into_iter(), settled.operations.into_iter());
-        for mut outcome in std::mem::take(&mut self.under_way) {
-            let step = if outcome.is_done() { acknowledged.next() } else { operations.next() };
+        for (mut outcome, step) in std::mem::take(&mut self.under_way).into_iter().zip(settled.steps) {
             match step {
-                Some(Step::Applied) => {
-                    effects.retried |= matches!(outcome.fate, Fate::Filed { retried: true, .. });
-                }
+                Step::Applied => effects.retried |= outcome.is_retried(),
                 // A repeat that finds nothing was applied the first time.
-                Some(Step::Gone) if outcome.tried => {}
-                Some(Step::Gone) => effects.lost.push(outcome.jid()),
-                Some(Step::Failed) | None => {
+                Step::Gone if outcome.tried || outcome.claim.held == Held::Popped => {}
+                Step::Gone => effects.lost.push(outcome.jid()),
+                Step::Failed => {
                     outcome.tried = false;
-                    self.waiting.push_back(outcome);
+                    self.refused_until.get_or_insert(again_at);
+                    self.refused.push(outcome);
                 }
             }
         }
         effects
     }
 
-    /// The call under way failed. What it held is sent again at `again_at`, except for jobs that
-    /// were being given back: had that been applied, they could be ours again by now, and giving
-    /// them back twice would run them twice. The reconciler finds those that are still here.
+    /// The call under way failed. What it held is sent again at `again_at`, but for what a
+    /// repeat could double.
     pub(crate) fn failed(&mut self, fate_is_unknown: bool, again_at: Instant) {
         self.not_before = Some(again_at);
         if !fate_is_unknown {
@@ -115,9 +138,9 @@ impl Settler {
         }
         let mut again: VecDeque<Outcome> = std::mem::take(&mut self.under_way)
             .into_iter()
-            .filter(|outcome| !(fate_is_unknown && matches!(outcome.fate, Fate::GivenBack { .. })))
+            .filter(|outcome| !fate_is_unknown || may_be_sent_again(outcome))
             .map(|mut outcome| {
-                outcome.tried |= fate_is_unknown;
+                outcome.tried |= fate_is_unknown && outcome.claim.held == Held::Listed;
                 outcome
             })
             .collect();
@@ -125,8 +148,26 @@ impl Settler {
         self.waiting = again;
     }
 
-    /// Holds the next call back: a destination refused an outcome.
-    pub(crate) fn hold_until(&mut self, at: Instant) {
-        self.not_before = Some(at);
+    /// At the end of a process: failures that were refused are handed over, at once (UNS-01).
+    pub(crate) fn hand_over_refused(&mut self, keys: &KeySpace) {
+        let (over, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.refused)
+            .into_iter()
+            .partition(|outcome| matches!(outcome.fate, Fate::Filed(_)));
+        self.refused = kept;
+        for mut outcome in over {
+            outcome.hand_over(keys);
+            self.waiting.push_back(outcome);
+        }
+    }
+}
+
+/// A listed job that was being given back could be ours again by now, had that been applied:
+/// giving it back twice would run it twice. The reconciler finds it if it is still here. A popped
+/// one has no such second chance, so it is rather run twice than lost; and the acknowledgement
+/// of one only counts, which is not done twice.
+fn may_be_sent_again(outcome: &Outcome) -> bool {
+    match outcome.claim.held {
+        Held::Listed => !outcome.is_given_back(),
+        Held::Popped => !matches!(outcome.fate, Fate::Done { .. }),
     }
 }

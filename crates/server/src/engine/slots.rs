@@ -4,16 +4,18 @@ use std::time::{Duration, Instant};
 
 use cogworker_core::formats::work_json;
 use cogworker_core::jid::random_hex;
+use cogworker_core::raw_job::RawJob;
 use cogworker_core::time::EpochSeconds;
 use tokio::task::AbortHandle;
 
 use super::claim::Claim;
+use crate::context::Cancellation;
 
 /// Jobs shorter than this are never shown in Redis; longer ones are, within 250 ms.
 const SHOWN_AFTER: Duration = Duration::from_millis(100);
 
 /// Names one run; slots are used again, runs are not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RunId {
     slot: usize,
     number: u64,
@@ -28,14 +30,24 @@ pub(crate) struct Running {
     run_at: EpochSeconds,
     number: u64,
     abort: Option<AbortHandle>,
+    cancellation: Cancellation,
 }
 
 struct Slot {
     /// 12 hex characters, as others see it.
     name: String,
     running: Option<Running>,
-    /// The number of the run that Redis shows in this slot.
-    shown: Option<u64>,
+    shown: Shown,
+}
+
+/// What Redis shows in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Nothing,
+    /// The run of this number.
+    Run(u64),
+    /// A write of it failed, and may have been carried out.
+    Unknown,
 }
 
 pub(crate) struct Slots {
@@ -46,7 +58,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(count: usize) -> Self {
-        let slot = |_| Slot { name: random_hex(6), running: None, shown: None };
+        let slot = |_| Slot { name: random_hex(6), running: None, shown: Shown::Nothing };
         Self { slots: (0..count).map(slot).collect(), free: (0..count).rev().collect(), runs: 0 }
     }
 
@@ -73,14 +85,21 @@ impl Slots {
             run_at: EpochSeconds::now(),
             number: self.runs,
             abort: None,
+            cancellation: Cancellation::default(),
         });
         Ok(RunId { slot, number: self.runs })
     }
 
-    /// How to stop the run's task.
-    pub(crate) fn set_abort(&mut self, run: RunId, abort: AbortHandle) {
+    /// How to ask the run to end, and how to stop its task if it has one.
+    pub(crate) fn set_controls(
+        &mut self,
+        run: RunId,
+        abort: Option<AbortHandle>,
+        cancellation: Cancellation,
+    ) {
         if let Some(running) = self.slots[run.slot].running.as_mut().filter(|it| it.number == run.number) {
-            running.abort = Some(abort);
+            running.abort = abort;
+            running.cancellation = cancellation;
         }
     }
 
@@ -90,6 +109,24 @@ impl Slots {
         let running = slot.running.take_if(|running| running.number == run.number)?;
         self.free.push(run.slot);
         Some(running)
+    }
+
+    /// Asks every run to end.
+    pub(crate) fn cancel_all(&self) {
+        for running in self.running() {
+            running.cancellation.token().cancel();
+        }
+    }
+
+    /// Asks one run to end; its jid, when it had not been asked yet.
+    pub(crate) fn cancel(&self, run: RunId) -> Option<String> {
+        let running = self.slots[run.slot].running.as_ref().filter(|it| it.number == run.number)?;
+        let token = running.cancellation.token();
+        if token.is_cancelled() {
+            return None;
+        }
+        token.cancel();
+        Some(RawJob::parse(&running.claim.raw).map(|job| job.jid().to_owned()).unwrap_or_default())
     }
 
     /// Stops every task that can be stopped.
@@ -106,16 +143,35 @@ impl Slots {
         self.running().all(|running| running.abort.as_ref().is_none_or(AbortHandle::is_finished))
     }
 
-    /// Empties all slots.
+    /// Empties all slots; the youngest run comes first, so that the oldest, given back last, is
+    /// the next to be taken (REQ-01).
     pub(crate) fn take_all(&mut self) -> Vec<Running> {
+        self.take_where(|_| true)
+    }
+
+    /// Empties the slots of stopped tasks, youngest first.
+    pub(crate) fn take_stopped(&mut self) -> Vec<Running> {
+        self.take_where(|running| running.abort.as_ref().is_some_and(AbortHandle::is_finished))
+    }
+
+    fn take_where(&mut self, chosen: impl Fn(&Running) -> bool) -> Vec<Running> {
         let mut taken = Vec::new();
         for (index, slot) in self.slots.iter_mut().enumerate() {
-            if let Some(running) = slot.running.take() {
+            if let Some(running) = slot.running.take_if(|running| chosen(running)) {
                 self.free.push(index);
                 taken.push(running);
             }
         }
+        taken.sort_unstable_by_key(|running| std::cmp::Reverse(running.number));
         taken
+    }
+
+    /// Every run with its id.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (RunId, &Running)> {
+        self.slots.iter().enumerate().filter_map(|(slot, it)| {
+            let running = it.running.as_ref()?;
+            Some((RunId { slot, number: running.number }, running))
+        })
     }
 
     pub(crate) fn running(&self) -> impl Iterator<Item = &Running> {
@@ -129,14 +185,14 @@ impl Slots {
         for slot in &mut self.slots {
             let due = slot.running.as_ref().filter(|running| running.since.elapsed() >= SHOWN_AFTER);
             match (due, slot.shown) {
-                (Some(running), shown) if shown != Some(running.number) => {
+                (Some(running), shown) if shown != Shown::Run(running.number) => {
                     let work = work_json(&running.claim.queue, &running.claim.raw, running.run_at);
                     show.push((slot.name.clone(), work));
-                    slot.shown = Some(running.number);
+                    slot.shown = Shown::Run(running.number);
                 }
-                (None, Some(_)) => {
+                (None, Shown::Run(_) | Shown::Unknown) => {
                     clear.push(slot.name.clone());
-                    slot.shown = None;
+                    slot.shown = Shown::Nothing;
                 }
                 _ => {}
             }
@@ -144,16 +200,16 @@ impl Slots {
         (show, clear)
     }
 
-    /// Forgets what Redis shows, so that the next changes show everything again.
-    pub(crate) fn forget_board(&mut self) {
+    /// The last changes may not have been written: every slot is shown or cleared anew.
+    pub(crate) fn doubt_board(&mut self) {
         for slot in &mut self.slots {
-            slot.shown = None;
+            slot.shown = Shown::Unknown;
         }
     }
 
     /// True while Redis shows something of this process or should soon.
     pub(crate) fn board_is_live(&self) -> bool {
-        self.busy() > 0 || self.slots.iter().any(|slot| slot.shown.is_some())
+        self.busy() > 0 || self.slots.iter().any(|slot| slot.shown != Shown::Nothing)
     }
 }
 

@@ -5,9 +5,11 @@
 //! task that owns it; the engine arms and disarms it and hears what came.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cogworker_core::redis::{Redis, RedisError, Waited, Waiter};
+use cogworker_core::scripts::Held;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
@@ -20,6 +22,8 @@ pub(crate) const MOST_WAITS: usize = 32;
 pub(crate) struct WaitEnd {
     /// Index of the queue.
     pub(crate) queue: usize,
+    /// How the job is held.
+    pub(crate) held: Held,
     /// A job, or nothing when it was disarmed.
     pub(crate) result: Result<Option<Waited>, RedisError>,
 }
@@ -41,6 +45,8 @@ struct Wait {
 /// The waits of a process, by queue.
 pub(crate) struct Waits {
     waits: Vec<Wait>,
+    /// True when jobs are popped.
+    pops: Arc<AtomicBool>,
 }
 
 impl Waits {
@@ -50,12 +56,14 @@ impl Waits {
         redis: &Redis,
         identity: &str,
         queues: &[Arc<str>],
+        held: Held,
         ends: &UnboundedSender<WaitEnd>,
     ) -> Result<Self, RedisError> {
         // Few queues ask again every 10 s, many less often: about one command a second in all.
         let count = queues.len().min(MOST_WAITS);
         let block = Duration::from_secs(count.clamp(10, 30) as u64);
         let mut waits = Vec::with_capacity(count);
+        let pops = Arc::new(AtomicBool::new(held == Held::Popped));
         for (queue, name) in queues.iter().enumerate().take(count) {
             let task = WaitTask {
                 queue,
@@ -67,6 +75,7 @@ impl Waits {
                 waiter: Waiter::connect_lazily(redis.config())?,
                 redis: redis.clone(),
                 ends: ends.clone(),
+                pops: pops.clone(),
                 arm: Arc::new(Notify::new()),
                 disarm: Arc::new(Notify::new()),
             };
@@ -77,7 +86,12 @@ impl Waits {
                 task: tokio::spawn(task.run()),
             });
         }
-        Ok(Self { waits })
+        Ok(Self { waits, pops })
+    }
+
+    /// How the waits that begin from now on take their jobs.
+    pub(crate) fn set_held(&self, held: Held) {
+        self.pops.store(held == Held::Popped, Ordering::Release);
     }
 
     /// Lets the queue's wait begin, unless it is under way.
@@ -139,6 +153,7 @@ struct WaitTask {
     waiter: Waiter,
     redis: Redis,
     ends: UnboundedSender<WaitEnd>,
+    pops: Arc<AtomicBool>,
     arm: Arc<Notify>,
     disarm: Arc<Notify>,
 }
@@ -147,19 +162,20 @@ impl WaitTask {
     async fn run(self) {
         loop {
             self.arm.notified().await;
-            let result = self.wait().await;
-            if self.ends.send(WaitEnd { queue: self.queue, result }).is_err() {
+            let held = if self.pops.load(Ordering::Acquire) { Held::Popped } else { Held::Listed };
+            let result = self.wait(held).await;
+            if self.ends.send(WaitEnd { queue: self.queue, held, result }).is_err() {
                 return;
             }
         }
     }
 
     /// Waits until a job comes, the wait fails or is disarmed.
-    async fn wait(&self) -> Result<Option<Waited>, RedisError> {
+    async fn wait(&self, held: Held) -> Result<Option<Waited>, RedisError> {
+        let destination = (held == Held::Listed).then_some(self.destination.as_str());
         let mut disarmed = false;
         while !disarmed {
-            let wait =
-                self.waiter.wait(&self.source, &self.destination, self.block, &self.pause_set, &self.name);
+            let wait = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
             tokio::pin!(wait);
             let result = loop {
                 tokio::select! {
@@ -178,7 +194,7 @@ impl WaitTask {
     }
 
     async fn unblock(&self) {
-        if !self.waiter.unblock(&self.redis).await {
+        if !self.waiter.unblock(&self.redis, &self.source).await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

@@ -1,24 +1,27 @@
 //! Says every five seconds that this process lives.
+//!
+//! It has a thread and a connection of its own: whatever holds the engine up, others must not
+//! take this process for dead and run its jobs a second time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use cogworker_core::formats::{PRESENCE_TTL, ProcessInfo};
+use cogworker_core::formats::ProcessInfo;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, Beat, BeatReply};
 use cogworker_core::time::EpochSeconds;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
-use crate::config::Config;
-use crate::engine::{Command, Gauges};
+use crate::config::{Config, Timings};
+use crate::engine::{Command, Gauges, Lease};
 use crate::identity::rss_kb;
 use crate::outage::Outage;
-
-/// A presence holds for 60 s, so a dozen beats may fail before it lapses (BEAT-01).
-const PERIOD: Duration = Duration::from_secs(5);
+use crate::services::supervise;
 
 /// What a heartbeat needs to know.
 #[derive(Clone)]
@@ -27,7 +30,8 @@ pub(crate) struct Heartbeat {
     pub(crate) identity: Arc<str>,
     pub(crate) info: ProcessInfo,
     pub(crate) distinct_queues: Arc<[String]>,
-    pub(crate) reliable: bool,
+    pub(crate) timings: Timings,
+    pub(crate) lease: Arc<Lease>,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
     pub(crate) engine: UnboundedSender<Command>,
@@ -62,19 +66,38 @@ impl Heartbeat {
         }
     }
 
-    pub(crate) async fn run(self, stop: CancellationToken) {
+    /// Beats on a thread of its own until told to stop.
+    pub(crate) fn spawn(self, stop: CancellationToken) -> std::io::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new().name("cogworker-beat".into()).spawn(move || {
+            runtime.block_on(async move {
+                let mut services = JoinSet::new();
+                supervise(&mut services, "heartbeat", stop, move |stop| self.clone().run(stop));
+                while services.join_next().await.is_some() {}
+            });
+        })
+    }
+
+    async fn run(mut self, stop: CancellationToken) {
+        self.redis = match Redis::connect_lazily(self.redis.config()) {
+            Ok(redis) => redis,
+            // The same settings worked for the first beat.
+            Err(failure) => return self.outage.report("the heartbeat", &failure),
+        };
         loop {
             tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(PERIOD) => {}
+                () = stop.cancelled() => break,
+                () = tokio::time::sleep(self.timings.beat) => {}
             }
             if let Err(failure) = self.beat().await {
                 self.outage.report("the heartbeat", &failure);
             }
         }
+        self.redis.close().await;
     }
 
     async fn beat(&self) -> Result<(), RedisError> {
+        let sent_at = Instant::now();
         let mut info = self.info.clone();
         info.rss_kb = rss_kb();
         let beat = Beat {
@@ -82,11 +105,12 @@ impl Heartbeat {
             info: info.to_json(),
             busy: self.gauges.busy.load(Ordering::Relaxed),
             quiet: self.gauges.quiet.load(Ordering::Relaxed),
-            ttl: PRESENCE_TTL.as_secs(),
-            reliable: self.reliable,
+            ttl: self.timings.presence.as_secs(),
+            reliable: !self.gauges.basic.load(Ordering::Relaxed),
             queues: &self.distinct_queues,
         };
         let BeatReply { errors, paused, processes } = scripts::beat(&self.redis, &beat).await?;
+        self.lease.renew(sent_at);
         self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");
         self.outage.recovered("the heartbeat");

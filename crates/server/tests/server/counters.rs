@@ -59,6 +59,7 @@ async fn processed_and_failed_add_up_to_the_runs_with_two_workers_cnt_08() -> Te
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn counters_of_the_wrong_type_cost_no_job_and_are_made_up_for_proc_06() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["LPUSH", "cogworker:stats:processed", "x"])?;
     let runs = Arc::default();
     let worker = site.worker(every_fifth_fails(&runs))?;

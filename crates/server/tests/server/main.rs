@@ -1,14 +1,18 @@
 //! The worker as a library: `Server` and `App` against a real Redis.
 
 mod args;
+mod basic;
 mod counters;
 mod failures;
+mod fencing;
 mod handlers;
+mod key_guard;
 mod outages;
 mod ownership;
 mod poller;
 mod presence;
 mod queues;
+mod recovery;
 mod routing;
 mod shutdown;
 mod support;

@@ -99,6 +99,7 @@ async fn a_due_entry_that_is_no_job_is_buried_and_the_rest_still_moves_sched_05(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_schedule_of_the_wrong_type_does_not_keep_retries_from_moving_sched_07() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:schedule", "no set"])?;
     add(&site, "retry", 1.0, &job("r", "a"))?;
     let worker = poller(&site)?;
@@ -109,6 +110,7 @@ async fn a_schedule_of_the_wrong_type_does_not_keep_retries_from_moving_sched_07
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_entry_whose_queue_is_no_list_waits_a_minute_and_starves_nobody_sched_08() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:queue:bad", "no list"])?;
     add(&site, "schedule", 1.0, &job("stuck", "bad"))?;
     add(&site, "schedule", 2.0, &job("good", "a"))?;

@@ -100,6 +100,7 @@ async fn a_server_that_refuses_the_time_is_told_the_hosts_clock_beat_04() -> Tes
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn registries_of_the_wrong_type_fail_no_beat_beat_09() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     for registry in ["processes", "inprogress_identities", "last_beat", "queues", "live_queues"] {
         site.run(&["SET", &format!("cogworker:{registry}"), "odd"])?;
     }

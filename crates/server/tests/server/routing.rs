@@ -150,6 +150,7 @@ async fn an_unwritable_attempt_log_loses_nothing_retry_09() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_death_that_cannot_be_filed_stays_in_progress_until_it_can_dead_09() -> TestResult {
     let site = Site::start().await?;
+    site.keep_damage()?;
     site.run(&["SET", "cogworker:dead", "no set"])?;
     let seen = Seen::default();
     let worker = site.worker(failing(&seen))?;

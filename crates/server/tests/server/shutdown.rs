@@ -65,7 +65,7 @@ async fn a_job_that_heeds_its_cancellation_ends_as_done() -> TestResult {
     let note = begun.clone();
     let app = App::new(()).job(move |job: Text, ctx: Context| {
         note.add(job.0);
-        async move { ctx.cancelled().cancelled().await }
+        async move { ctx.cancelled().await }
     });
     let worker = site.worker(app)?;
     site.client.perform_async(&Text("x".into())).await?;

@@ -81,6 +81,11 @@ impl Gate {
         }
     }
 
+    /// For blocking handlers: arrives without waiting.
+    pub(crate) fn enter(&self) {
+        self.arrived.fetch_add(1, Ordering::SeqCst);
+    }
+
     pub(crate) fn arrived(&self) -> usize {
         self.arrived.load(Ordering::SeqCst)
     }
@@ -168,6 +173,12 @@ impl Site {
             self.run(&["ZADD", &key, "XX", "1", &entry])?;
         }
         self.run(&["PUBLISH", "cogworker:wake", ""])?;
+        Ok(())
+    }
+
+    /// Lets workers move no damaged key away, so that a test sees how they get on with it.
+    pub(crate) fn keep_damage(&self) -> TestResult {
+        self.run(&["ACL", "SETUSER", "default", "-renamenx"])?;
         Ok(())
     }
 

@@ -31,7 +31,7 @@ impl Engine {
             Ok(()) => self.outage.recovered("showing running jobs"),
             Err(error) => {
                 self.outage.report("showing running jobs", &error);
-                self.slots.forget_board();
+                self.slots.doubt_board();
                 self.next_board = Instant::now() + REFUSED_PAUSE;
             }
         }

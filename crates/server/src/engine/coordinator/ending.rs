@@ -1,6 +1,6 @@
 //! The end: running jobs finish or go back, everything is settled.
 
-use cogworker_core::scripts;
+use cogworker_core::scripts::{self, Held};
 use cogworker_core::time::EpochSeconds;
 use tracing::{error, info};
 
@@ -13,13 +13,14 @@ impl Engine {
     /// Moves a shutdown on by what is due; true once nothing is left to do.
     pub(super) fn may_end(&mut self) -> bool {
         let Some(shutdown) = &mut self.stopping else { return false };
+        self.settler.hand_over_refused(self.redis.keys());
         let running = self.slots.busy();
         let held = !self.buffer.is_empty() || self.fetch.is_some() || self.waits.any_under_way();
         match shutdown.advance(running, self.slots.tasks_are_gone(), held || !self.settler.is_empty()) {
             ShutdownStep::Wait => false,
             ShutdownStep::CancelJobs => {
                 info!("{running} jobs are still running at the shutdown limit: asking them to end");
-                self.scope.cancelled.cancel();
+                self.slots.cancel_all();
                 false
             }
             ShutdownStep::AbortJobs => {
@@ -27,10 +28,7 @@ impl Engine {
                 false
             }
             ShutdownStep::GiveBackJobs => {
-                // A run that ended in the last moment is settled, not given back.
-                while let Ok(finished) = self.finished.try_recv() {
-                    self.finished(finished);
-                }
+                self.take_all_finished();
                 let unfinished = self.slots.take_all();
                 if !unfinished.is_empty() {
                     info!("put {} unfinished jobs back on their queues", unfinished.len());
@@ -45,10 +43,17 @@ impl Engine {
                 error!(
                     "failed to settle {} jobs before the end: they stay on this process's list until another \
                      process recovers them",
-                    self.settler.waiting()
+                    self.settler.count()
                 );
                 true
             }
+        }
+    }
+
+    /// A run that ended in the last moment is settled, not given back.
+    pub(super) fn take_all_finished(&mut self) {
+        while let Ok(finished) = self.finished.try_recv() {
+            self.finished(finished);
         }
     }
 
@@ -56,13 +61,14 @@ impl Engine {
     pub(super) async fn give_back_leftovers(&mut self) {
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         while self.settler.is_empty() {
-            let mut batch = scripts::SettleBatch::new((0, 0));
+            let mut batch = scripts::SettleBatch::new(Held::Listed, (0, 0));
             match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT).await {
                 Ok(listed) if listed.is_empty() => return,
                 Ok(listed) => {
                     for raw in listed {
-                        let claim = Claim { raw, queue: self.queues.shared_name("default") };
-                        Outcome::given_back(claim, redis.keys(), self.lock_ttl).add_to(&mut batch);
+                        let queue = self.queues.shared_name("default");
+                        let claim = Claim { raw, queue, held: Held::Listed };
+                        Outcome::given_back(claim, self.rules()).add_to(&mut batch);
                     }
                 }
                 Err(error) => return self.outage.report("looking for strays", &error),

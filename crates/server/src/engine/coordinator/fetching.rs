@@ -1,11 +1,12 @@
 //! Taking jobs: fetches while there is a backlog, waits while there is none.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, Fetched};
-use tracing::error;
+use cogworker_core::scripts::{self, Fetched, Held};
+use tracing::{error, warn};
 
 use super::{Engine, LOOK_AGAIN, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
@@ -24,17 +25,30 @@ impl Engine {
         if self.is_starved() {
             return 0;
         }
-        let wanted = self.slots.free() + self.pace.surplus(self.slots.count());
+        let wanted = self.slots.free() + self.surplus();
         // Settling must keep up: what waits there is held on the list too.
         let unsettled = self.settler.waiting().saturating_sub(scripts::BATCH_LIMIT);
         wanted.saturating_sub(self.buffer.len() + unsettled)
     }
 
+    /// How many jobs to take ahead of the free slots. None by basic fetch: a crash would lose them.
+    fn surplus(&self) -> usize {
+        match self.held {
+            Held::Listed => self.pace.surplus(self.slots.count()),
+            Held::Popped => 0,
+        }
+    }
+
     pub(super) fn plan_fetch(&mut self) {
         let now = Instant::now();
-        if self.fetch.is_some() || self.quiet || now < self.fetch_not_before || self.settler.fate_is_open() {
+        if self.fetch.is_some()
+            || !self.takes_jobs()
+            || now < self.fetch_not_before
+            || self.settler.fate_is_open()
+        {
             return;
         }
+        self.hungry |= self.queues.admit(now);
         if self.needs_glances() && now >= self.next_glance {
             self.next_glance = now + LOOK_AGAIN;
             self.hungry = true;
@@ -45,17 +59,26 @@ impl Engine {
         let room = self.room();
         let idle_slots = self.slots.free() > self.buffer.len();
         // Small surpluses are not worth a call of their own while every slot has work.
-        if room == 0 || (!idle_slots && room * 2 < self.pace.surplus(self.slots.count())) {
+        if room == 0 || (!idle_slots && room * 2 < self.surplus()) {
             return;
         }
         self.fetch_order = self.queues.draw_order();
+        if self.fetch_order.is_empty() {
+            self.hungry = false;
+            return;
+        }
         self.fetch_asked = room.min(scripts::BATCH_LIMIT);
         self.fetch_begun = now;
         let names: Vec<Arc<str>> =
             self.fetch_order.iter().map(|index| self.queues.name(*index).clone()).collect();
         let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
-        self.fetch =
-            Some(Box::pin(async move { scripts::fetch_jobs(&redis, &identity, &names, asked).await }));
+        let held = self.held;
+        self.fetch = Some(Box::pin(async move {
+            match held {
+                Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
+                Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
+            }
+        }));
     }
 
     pub(super) fn fetched(&mut self, result: Result<Fetched, RedisError>) {
@@ -76,8 +99,7 @@ impl Engine {
             if let Some(index) = self.fetch_order.get(refused.queue) {
                 let name = self.queues.name(*index).clone();
                 error!(queue = &*name, "failed to read a queue: {}", refused.error);
-                // Its wait would fail as fast as it begins.
-                self.fetch_not_before = Instant::now() + REFUSED_PAUSE;
+                self.queues.bar(*index, Instant::now() + REFUSED_PAUSE);
             }
         }
         for index in 0..self.queues.count() {
@@ -93,16 +115,20 @@ impl Engine {
         for taken in fetched.taken {
             let Some(index) = self.fetch_order.get(taken.queue) else { continue };
             let queue = self.queues.name(*index).clone();
-            self.buffer.extend(taken.jobs.into_iter().map(|raw| Claim { raw, queue: queue.clone() }));
+            for raw in taken.jobs {
+                if !self.was_adopted(&raw) {
+                    self.buffer.push_back(Claim { raw, queue: queue.clone(), held: self.held });
+                }
+            }
         }
-        if self.quiet {
+        if !self.takes_jobs() {
             self.give_back_buffer();
         }
     }
 
     /// True while some queue has no wait: paused, or one too many.
     pub(super) fn needs_glances(&self) -> bool {
-        !self.quiet && (self.queues.any_paused() || self.queues.count() > self.waits.count())
+        self.takes_jobs() && (self.queues.any_paused() || self.queues.count() > self.waits.count())
     }
 
     pub(super) fn plan_waits(&mut self) {
@@ -111,14 +137,14 @@ impl Engine {
             self.waits.disarm_all();
             self.give_back_buffer();
             self.hungry = true;
-        } else if !self.quiet
+        } else if self.takes_jobs()
             && !self.hungry
             && self.slots.free() > 0
             && Instant::now() >= self.fetch_not_before
             && !self.settler.fate_is_open()
         {
             for index in 0..self.queues.count() {
-                if !self.queues.is_paused(index) {
+                if !self.queues.is_paused(index) && !self.queues.is_barred(index) {
                     self.waits.arm(index);
                 }
             }
@@ -131,11 +157,15 @@ impl Engine {
             Ok(None) => {}
             Ok(Some(waited)) => {
                 self.outage.recovered("waiting for jobs");
-                let claim = Claim { raw: waited.element, queue: self.queues.name(end.queue).clone() };
                 if waited.paused {
                     self.queues.set_paused(end.queue, true);
                 }
-                if waited.paused || self.quiet {
+                if self.was_adopted(&waited.element) {
+                    return;
+                }
+                let queue = self.queues.name(end.queue).clone();
+                let claim = Claim { raw: waited.element, queue, held: end.held };
+                if waited.paused || !self.takes_jobs() {
                     self.give_back(claim);
                 } else {
                     self.buffer.push_back(claim);
@@ -143,18 +173,32 @@ impl Engine {
                     self.hungry = true;
                 }
             }
+            Err(RedisError::UnknownCommand(_)) if self.held == Held::Listed => self.fall_back(),
             Err(error) => {
                 self.outage.report("waiting for jobs", &error);
-                self.wait_failed = true;
                 self.suspicious |= error.fate_is_unknown();
-                self.fetch_not_before = Instant::now() + pause_after(&error);
                 self.hungry = true;
+                if error.is_outage() {
+                    self.wait_failed = true;
+                    self.fetch_not_before = Instant::now() + RETRY_PAUSE;
+                } else {
+                    self.queues.bar(end.queue, Instant::now() + REFUSED_PAUSE);
+                }
             }
         }
     }
 
+    /// The server turned out not to know the commands of reliable fetch (MODE-06).
+    fn fall_back(&mut self) {
+        warn!("redis is older than 6.2, which reliable fetch needs: falling back to basic fetch");
+        self.held = Held::Popped;
+        self.gauges.basic.store(true, Ordering::Relaxed);
+        self.waits.set_held(Held::Popped);
+        self.hungry = true;
+    }
+
     pub(super) fn give_back(&mut self, claim: Claim) {
-        self.settler.add(Outcome::given_back(claim, self.redis.keys(), self.lock_ttl));
+        self.settler.add(Outcome::given_back(claim, self.rules()));
     }
 
     /// The youngest first, so that the oldest ends up next to be taken.

@@ -29,11 +29,12 @@ impl Engine {
     }
 
     pub(super) fn may_start(&self) -> bool {
-        !self.buffer.is_empty() && self.slots.free() > 0 && !self.quiet
+        !self.buffer.is_empty() && self.slots.free() > 0 && self.takes_jobs()
     }
 
     pub(super) fn start_jobs(&mut self) {
         if !self.may_start() {
+            self.gauges.busy.store(self.slots.busy(), Ordering::Relaxed);
             return;
         }
         // What jobs spawn or wait on belongs to the job runtime, wherever they are polled first.
@@ -54,7 +55,7 @@ impl Engine {
             Ok(job) => job,
             Err(reason) => {
                 error!(queue = &*claim.queue, "buried something that is no job: {reason}");
-                let outcome = Outcome::unparseable(claim.clone(), &reason, self.redis.keys());
+                let outcome = Outcome::unparseable(claim.clone(), &reason, self.rules());
                 self.settler.add(outcome);
                 return;
             }
@@ -70,19 +71,18 @@ impl Engine {
             Started::Ended(result) => {
                 self.pace.ran(begun.elapsed());
                 self.slot_freed = begun;
-                let jid = job.jid();
                 let outcome = match &result {
-                    Ok(()) => Outcome::done(claim.clone(), jid, self.redis.keys()),
+                    Ok(()) => Outcome::done(claim.clone(), &job, self.rules()),
                     Err(failure) => {
                         log_failure(&job, failure);
-                        Outcome::failed(claim.clone(), failure, self.redis.keys())
+                        Outcome::failed(claim.clone(), failure, self.rules())
                     }
                 };
                 self.settler.add(outcome);
             }
-            Started::GoesOn(abort) => {
-                if let (Some(run), Some(abort)) = (run, abort) {
-                    self.slots.set_abort(run, abort);
+            Started::GoesOn { abort, cancellation } => {
+                if let Some(run) = run {
+                    self.slots.set_controls(run, abort, cancellation);
                 }
             }
         }
@@ -94,17 +94,16 @@ impl Engine {
         self.pace.ran(running.elapsed());
         self.runner.polled(running.class, finished.longest_poll);
         let Running { claim, .. } = running;
-        let outcome = match &finished.result {
-            Ok(()) => {
-                let jid = RawJob::parse(&claim.raw).map(|job| job.jid().to_owned()).unwrap_or_default();
-                Outcome::done(claim, &jid, self.redis.keys())
+        let raw = claim.raw.clone();
+        let job = RawJob::parse(&raw);
+        let outcome = match (&finished.result, &job) {
+            (Ok(()), Ok(job)) => Outcome::done(claim, job, self.rules()),
+            (Err(failure), Ok(job)) => {
+                log_failure(job, failure);
+                Outcome::failed(claim, failure, self.rules())
             }
-            Err(failure) => {
-                if let Ok(job) = RawJob::parse(&claim.raw) {
-                    log_failure(&job, failure);
-                }
-                Outcome::failed(claim, failure, self.redis.keys())
-            }
+            // What is no job is never started.
+            (_, Err(reason)) => Outcome::unparseable(claim, reason, self.rules()),
         };
         self.settler.add(outcome);
     }

@@ -26,7 +26,7 @@ impl Engine {
         match result {
             Ok(settled) => {
                 self.outage.recovered("settling jobs");
-                let effects = self.settler.settled(settled);
+                let effects = self.settler.settled(settled, Instant::now() + REFUSED_PAUSE);
                 for jid in effects.lost {
                     warn!(
                         jid,
@@ -35,7 +35,6 @@ impl Engine {
                 }
                 if let Some(error) = effects.error {
                     self.outage.report("settling a job", &error);
-                    self.settler.hold_until(Instant::now() + REFUSED_PAUSE);
                 }
                 if effects.retried {
                     self.poller_wake.notify_one();

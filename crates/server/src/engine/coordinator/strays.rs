@@ -1,15 +1,19 @@
-//! Taking over jobs whose delivery got lost.
+//! Comparing the own in-progress list with what this process holds.
 
-use std::time::Instant;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts;
-use tracing::info;
+use cogworker_core::scripts::{self, Held};
+use tracing::{info, warn};
 
 use super::{Engine, LOOK_LIMIT, RECONCILE_PERIODS};
 use crate::engine::claim::Claim;
+
+/// A delivery can be later than its adoption by as much as a call may take.
+const LATE_DELIVERY: Duration = Duration::from_secs(60);
 
 impl Engine {
     pub(super) fn plan_look(&mut self) {
@@ -34,26 +38,71 @@ impl Engine {
                 if !std::mem::take(&mut self.wait_failed) {
                     self.outage.recovered("waiting for jobs");
                 }
-                let buffered = self.buffer.iter().map(|claim| &claim.raw);
-                let running = self.slots.running().map(|running| &running.claim.raw);
-                let held = buffered.chain(running).chain(self.settler.held());
-                let strays = self.reconciler.look(&listed, held);
-                self.suspicious = self.reconciler.has_suspects();
-                if !strays.is_empty() {
-                    info!("took over {} jobs whose delivery got lost", strays.len());
-                }
-                for raw in strays {
-                    let queue = RawJob::parse(&raw)
-                        .ok()
-                        .and_then(|job| job.queue().map(|name| self.queues.shared_name(name)))
-                        .unwrap_or_else(|| self.queues.shared_name("default"));
-                    let claim = Claim { raw, queue };
-                    if self.quiet { self.give_back(claim) } else { self.buffer.push_back(claim) }
+                self.adopt_strays(&listed);
+                if listed.len() < LOOK_LIMIT {
+                    self.note_missing(&listed);
                 }
             }
             Err(error) => self.outage.report("looking for strays", &error),
         }
         let (calm, suspicious) = RECONCILE_PERIODS;
         self.next_look = Instant::now() + if self.suspicious { suspicious } else { calm };
+    }
+
+    /// What is on the list and nobody here holds was moved by a call whose reply got lost (REC-01).
+    fn adopt_strays(&mut self, listed: &[Bytes]) {
+        let buffered = self.buffer.iter().map(|claim| &claim.raw);
+        let running = self.slots.running().map(|running| &running.claim.raw);
+        let held = buffered.chain(running).chain(self.settler.held());
+        let strays = self.reconciler.look(listed, held);
+        self.suspicious = self.reconciler.has_suspects();
+        if !strays.is_empty() {
+            info!("took over {} jobs whose delivery got lost", strays.len());
+        }
+        let now = Instant::now();
+        self.adopted.retain(|(_, at)| now - *at < LATE_DELIVERY);
+        for raw in strays {
+            self.adopted.push_back((raw.clone(), now));
+            let queue = RawJob::parse(&raw)
+                .ok()
+                .and_then(|job| job.queue().map(|name| self.queues.shared_name(name)))
+                .unwrap_or_else(|| self.queues.shared_name("default"));
+            let claim = Claim { raw, queue, held: Held::Listed };
+            if self.takes_jobs() { self.buffer.push_back(claim) } else { self.give_back(claim) }
+        }
+    }
+
+    /// True for the delivery of a job that was taken over before it came: it must not run twice.
+    /// Should it have been another one of the same bytes, the next looks find that one.
+    pub(super) fn was_adopted(&mut self, raw: &Bytes) -> bool {
+        let Some(index) = self.adopted.iter().position(|(adopted, _)| adopted == raw) else { return false };
+        self.adopted.remove(index);
+        true
+    }
+
+    /// A running job that two looks do not find on the list is not ours any more: another process
+    /// took this one for dead, or the list was lost. It is asked to end, once; it is not stopped,
+    /// since after a loss of data nobody else has it.
+    fn note_missing(&mut self, listed: &[Bytes]) {
+        let mut found: HashMap<&Bytes, usize> = HashMap::new();
+        for raw in listed {
+            *found.entry(raw).or_default() += 1;
+        }
+        let mut missing = HashSet::new();
+        for (run, running) in self.slots.runs().filter(|(_, it)| it.claim.held == Held::Listed) {
+            match found.get_mut(&running.claim.raw).filter(|count| **count > 0) {
+                Some(count) => *count -= 1,
+                None => drop(missing.insert(run)),
+            }
+        }
+        for run in missing.intersection(&self.missing) {
+            if let Some(jid) = self.slots.cancel(*run) {
+                warn!(
+                    jid,
+                    "lost a job while it runs: it is no longer on this process's list; asked it to end"
+                );
+            }
+        }
+        self.missing = missing;
     }
 }

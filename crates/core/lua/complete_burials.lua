@@ -1,0 +1,38 @@
+-- Swaps jobs that were put into dead as they were, without an error, for their completed entries.
+-- That it is such a job shows in its orphan counter, which every other way into dead deletes.
+-- KEYS[1] dead ZSET; KEYS[2] failed STRING; KEYS[3] throughput HASH; KEYS[4..] what the operations name by position (STRINGs)
+-- ARGV[1] call number; ARGV[2] throughput TTL, s; then operations of 6 each (a position is one of KEYS, or 0):
+--   job, completed entry, position of its orphan counter (never 0), jid, position of the unique lock, position of the running lock
+-- Result: {call, codes}; code 1 swapped, 0 the job is gone or was put there otherwise
+-- Repeat: finds the jobs gone and reports 0
+
+local call = tonumber(ARGV[1])
+local codes, failed = {}, 0
+
+local function release(position, jid)
+  if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
+    redis.pcall('DEL', KEYS[position])
+  end
+end
+
+for at = 3, #ARGV, 6 do
+  local counter = KEYS[tonumber(ARGV[at + 2])]
+  local score = redis.call('EXISTS', counter) == 1 and redis.call('ZSCORE', KEYS[1], ARGV[at])
+  if score then
+    redis.call('ZADD', KEYS[1], score, ARGV[at + 1])
+    failed = failed + 1
+    local jid = ARGV[at + 3]
+    redis.pcall('DEL', counter)
+    release(tonumber(ARGV[at + 4]), jid)
+    release(tonumber(ARGV[at + 5]), jid)
+    redis.call('ZREM', KEYS[1], ARGV[at])
+  end
+  codes[#codes + 1] = score and 1 or 0
+end
+
+if failed > 0 then
+  redis.pcall('INCRBY', KEYS[2], failed)
+  redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
+  redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+end
+return { call, table.concat(codes) }

@@ -1,0 +1,62 @@
+-- Files what a list holds in retry, dead or schedule: unsettled outcomes, and jobs recovered too often.
+-- KEYS[1] source LIST; KEYS[2] failed STRING; KEYS[3] throughput HASH; KEYS[4] LIST of unusable records;
+--   KEYS[5..] what the operations name by position (ZSETs, STRINGs)
+-- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] TTL of the unusable records, s;
+--   then operations of 9 each (a position is one of KEYS, or 0):
+--   kind, element, position of the target, score, entry, position of the orphan counter, jid, position of the
+--   unique lock, position of the running lock
+--   'f' (file): entry into the target ZSET; 'c' the same, and counted as a failure; the locks given are released
+--   'q' (unusable): element to the LIST of unusable records
+-- Result: {call, codes, first error or ''}; code 1 moved, 0 not on the list, e still on the list
+-- Repeat: finds the elements gone and reports 0
+
+local call = tonumber(ARGV[1])
+local codes, first_error, failed = {}, '', 0
+
+local function release(position, jid)
+  if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
+    redis.pcall('DEL', KEYS[position])
+  end
+end
+
+for at = 4, #ARGV, 9 do
+  local kind, element, code = ARGV[at], ARGV[at + 1], 0
+  if redis.call('LPOS', KEYS[1], element) then
+    local written
+    if kind == 'q' then
+      written = redis.pcall('RPUSH', KEYS[4], element)
+    else
+      written = redis.pcall('ZADD', KEYS[tonumber(ARGV[at + 2])], ARGV[at + 3], ARGV[at + 4])
+    end
+    if type(written) == 'table' then
+      code = 'e'
+      if first_error == '' then
+        first_error = written.err
+      end
+    else
+      code = 1
+      if kind == 'q' then
+        redis.pcall('EXPIRE', KEYS[4], ARGV[3])
+      else
+        local counter, jid = tonumber(ARGV[at + 5]), ARGV[at + 6]
+        if kind == 'c' then
+          failed = failed + 1
+        end
+        if counter > 0 then
+          redis.pcall('DEL', KEYS[counter])
+        end
+        release(tonumber(ARGV[at + 7]), jid)
+        release(tonumber(ARGV[at + 8]), jid)
+      end
+      redis.call('LREM', KEYS[1], 1, element)
+    end
+  end
+  codes[#codes + 1] = code
+end
+
+if failed > 0 then
+  redis.pcall('INCRBY', KEYS[2], failed)
+  redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
+  redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+end
+return { call, table.concat(codes), first_error }

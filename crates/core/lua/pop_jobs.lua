@@ -1,0 +1,42 @@
+-- Takes waiting jobs off queues for good (basic fetch), skipping paused queues.
+-- KEYS[1] paused queues SET; KEYS[2..] queue LISTs, in the order to take from
+-- ARGV[1] call number; ARGV[2] most jobs to take (1 to 500); ARGV[3..] the names of the queues KEYS[2..]
+-- Result: {call, {positions of paused queues}, {position, error, ...}, {position, {job, ...}, ...}};
+--   positions count from 1 at KEYS[2]; a queue's jobs come oldest first
+-- Repeat: takes further jobs; what a lost reply took is lost
+
+local call = tonumber(ARGV[1])
+local room = tonumber(ARGV[2])
+
+local is_paused = {}
+local paused_names = redis.pcall('SMEMBERS', KEYS[1])
+if not paused_names.err then
+  for _, name in ipairs(paused_names) do
+    is_paused[name] = true
+  end
+end
+
+local paused, errors, taken = {}, {}, {}
+for position = 1, #KEYS - 1 do
+  local queue = KEYS[position + 1]
+  if is_paused[ARGV[position + 2]] then
+    paused[#paused + 1] = position
+  elseif room > 0 then
+    local waiting = redis.pcall('LRANGE', queue, -room, -1)
+    if waiting.err then
+      errors[#errors + 1] = position
+      errors[#errors + 1] = waiting.err
+    elseif #waiting > 0 then
+      local count = #waiting
+      local jobs = {}
+      for index = 1, count do
+        jobs[index] = waiting[count - index + 1]
+      end
+      redis.call('LTRIM', queue, 0, -count - 1)
+      room = room - count
+      taken[#taken + 1] = position
+      taken[#taken + 1] = jobs
+    end
+  end
+end
+return { call, paused, errors, taken }

@@ -1,0 +1,38 @@
+//! A Redis Cluster: everything of an installation happens on the node that has its prefix's slot.
+
+use std::collections::HashSet;
+
+use crate::support::{ME, Outcome, list, walk_keys};
+use cogworker_core::keys::{KeySpace, KeyType};
+use cogworker_core::redis::Redis;
+use cogworker_core::redis_config::RedisConfig;
+use cogworker_core::scripts;
+use cogworker_testing::TestCluster;
+
+#[tokio::test]
+async fn scripts_run_and_search_on_the_node_that_has_the_prefixs_slot() -> Outcome {
+    let cluster = TestCluster::start()?;
+    let mut seen = HashSet::new();
+    for prefix in ["{a}", "{b}", "{c}", "{d}"] {
+        let keys = KeySpace::with_prefix(prefix);
+        let owner = cluster.node_of(&keys.queues())?;
+        seen.insert(owner.port());
+        let mut config =
+            RedisConfig::new(&format!("redis-cluster://127.0.0.1:{}", cluster.nodes()[0].port()))?;
+        config.key_prefix = Some(prefix.into());
+        let redis = Redis::connect(&config).await?;
+
+        owner.cli(&["LPUSH", &keys.queue("{other}"), "job"]);
+        owner.cli(&["ZADD", &keys.dead(), "1", "entry"]);
+        assert_eq!(scripts::fetch_jobs(&redis, ME, &["{other}"], 1).await?.count(), 1, "{prefix}");
+        assert_eq!(list(owner, &keys.inprogress(ME)), ["job"]);
+        assert_eq!(scripts::read_totals(&redis).await?.dead, Some(1));
+
+        owner.cli(&["SET", &keys.queue("{other}"), "x"]);
+        let damaged = [(keys.queue("{other}"), KeyType::List)];
+        let copy = scripts::quarantine_keys(&redis, &damaged).await?.remove(0).moved_to?;
+        assert_eq!(walk_keys(&redis, &keys.quarantine_pattern(), 10).await?, [copy].into());
+    }
+    assert_eq!(seen.len(), 3, "every node had its turn");
+    Ok(())
+}

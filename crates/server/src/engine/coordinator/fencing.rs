@@ -1,0 +1,76 @@
+//! Stepping back when this process may be taken for dead.
+
+use std::time::{Duration, Instant};
+
+use cogworker_core::scripts::Held;
+use tracing::{error, info};
+
+use super::Engine;
+use crate::engine::shutdown::{Shutdown, ShutdownStep};
+
+/// How far stepping back has come.
+pub(super) enum Fencing {
+    /// Running jobs are brought to an end.
+    Ending(Shutdown),
+    /// Nothing is left but what cannot be stopped.
+    Still,
+}
+
+impl Engine {
+    /// When stepping back goes on, or begins unless a heartbeat comes.
+    pub(super) fn next_fencing(&self) -> Option<Instant> {
+        match &self.fencing {
+            _ if self.stopping.is_some() || self.held == Held::Popped => None,
+            Some(Fencing::Ending(shutdown)) => Some(shutdown.next_wake()),
+            // A beat comes from another thread, and says so by a command.
+            Some(Fencing::Still) => None,
+            None => Some(self.lease.good_until()),
+        }
+    }
+
+    /// Without a good heartbeat for long enough, other processes may run this one's jobs: they
+    /// are asked to end, aborted a second later, and given back once Redis answers, where they are
+    /// still ours. Nothing is taken until the next good beat. Blocking runs cannot be aborted; what
+    /// they come to is written only if their job is still ours.
+    pub(super) fn watch_lease(&mut self) {
+        if self.stopping.is_some() || self.held == Held::Popped {
+            return;
+        }
+        let lapsed = Instant::now() >= self.lease.good_until();
+        match (&mut self.fencing, lapsed) {
+            (None, false) => {}
+            (None, true) => {
+                error!(
+                    "no heartbeat for {:.1} s: other processes may take over this one's jobs; its {} running \
+                     ones are stopped, and none taken until redis answers",
+                    self.lease.length().as_secs_f64(),
+                    self.slots.busy()
+                );
+                self.waits.disarm_all();
+                self.give_back_buffer();
+                self.fencing = Some(Fencing::Ending(Shutdown::new(Duration::ZERO)));
+            }
+            (Some(_), false) => {
+                info!("this process is known to live again, and takes jobs");
+                self.fencing = None;
+                self.hungry = true;
+            }
+            (Some(Fencing::Still), true) => {}
+            (Some(Fencing::Ending(shutdown)), true) => {
+                match shutdown.advance(self.slots.busy(), self.slots.tasks_are_gone(), false) {
+                    ShutdownStep::Wait => {}
+                    ShutdownStep::CancelJobs => self.slots.cancel_all(),
+                    ShutdownStep::AbortJobs => self.slots.abort_all(),
+                    ShutdownStep::GiveBackJobs => {
+                        self.take_all_finished();
+                        for running in self.slots.take_stopped() {
+                            self.give_back(running.claim);
+                        }
+                        self.fencing = Some(Fencing::Still);
+                    }
+                    ShutdownStep::End | ShutdownStep::GiveUp => self.fencing = Some(Fencing::Still),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! For how long others surely leave this process's jobs alone.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use cogworker_core::formats::PRESENCE_TTL;
+
+/// How much earlier than others may act a process stops by itself: its jobs are asked to end,
+/// have a second for it, and are then aborted.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// Renewed by each good heartbeat. Once it has lapsed, other processes may take this one for dead
+/// and run its jobs: it must not run them any longer.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    base: Instant,
+    length: Duration,
+    /// Milliseconds from `base`.
+    good_until: AtomicU64,
+}
+
+impl Lease {
+    /// Others wait until the presence is gone and the last beat is older than `orphan_threshold`.
+    pub(crate) fn new(orphan_threshold: Duration, presence_ttl: Duration) -> Self {
+        let others_wait = orphan_threshold.max(presence_ttl);
+        let length = others_wait.saturating_sub(MARGIN).max(others_wait / 2);
+        let lease = Self { base: Instant::now(), length, good_until: AtomicU64::new(0) };
+        lease.renew(lease.base);
+        lease
+    }
+
+    /// A beat that was sent at `sent_at` arrived.
+    pub(crate) fn renew(&self, sent_at: Instant) {
+        let until = sent_at.saturating_duration_since(self.base).saturating_add(self.length);
+        let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+        self.good_until.fetch_max(until, Ordering::AcqRel);
+    }
+
+    /// When it lapses without a further beat.
+    pub(crate) fn good_until(&self) -> Instant {
+        self.base + Duration::from_millis(self.good_until.load(Ordering::Acquire))
+    }
+
+    /// How long it holds without a beat.
+    pub(crate) fn length(&self) -> Duration {
+        self.length
+    }
+}
+
+impl Default for Lease {
+    fn default() -> Self {
+        Self::new(PRESENCE_TTL, PRESENCE_TTL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn it_ends_before_others_may_take_the_jobs() {
+        assert_eq!(Lease::new(5 * MINUTE, MINUTE).length(), Duration::from_secs(290));
+        assert_eq!(
+            Lease::new(MINUTE / 6, MINUTE).length(),
+            Duration::from_secs(50),
+            "the presence counts too"
+        );
+        assert_eq!(Lease::new(MINUTE / 60, MINUTE / 60).length(), Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_beat_counts_from_when_it_was_sent_and_never_shortens_the_lease() {
+        let lease = Lease::new(5 * MINUTE, MINUTE);
+        let sent = lease.base + MINUTE;
+        lease.renew(sent);
+        assert_eq!(lease.good_until(), sent + lease.length());
+        lease.renew(lease.base);
+        assert_eq!(lease.good_until(), sent + lease.length());
+    }
+}

@@ -1,0 +1,125 @@
+//! Brings back what dead processes held, and files what stopped ones could not.
+
+mod orphans;
+mod records;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use cogworker_core::failure::Failure;
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts::{self, BATCH_LIMIT, RecoveryLimits};
+use tokio_util::sync::CancellationToken;
+use tracing::error;
+
+use crate::engine::Gauges;
+use crate::outage::Outage;
+
+/// A pass that an outage broke off is made again so soon (SCHED-14).
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// Looks for orphans at the start and every minute (REC-05, SCHED-11, SCHED-13).
+#[derive(Clone)]
+pub(crate) struct Recovery {
+    pub(crate) redis: Redis,
+    pub(crate) identity: Arc<str>,
+    pub(crate) limits: RecoveryLimits,
+    pub(crate) period: Duration,
+    pub(crate) gauges: Arc<Gauges>,
+    pub(crate) outage: Arc<Outage>,
+}
+
+/// How far a pass came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    /// Every dead process that is known was looked at.
+    Completed,
+    /// There was nothing to tell who might be dead (SCHED-15).
+    Blind,
+    /// Redis went away.
+    BrokenOff,
+}
+
+impl Recovery {
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        // Who left no registration is found by a walk through all keys: once, since that is long.
+        let mut scanned = false;
+        loop {
+            let scan = !scanned && !self.gauges.basic.load(Ordering::Relaxed);
+            let pass = tokio::select! {
+                () = stop.cancelled() => return,
+                pass = self.pass(scan) => pass,
+            };
+            let sleep = match pass {
+                Pass::Completed => {
+                    scanned |= scan;
+                    self.gauges.recovered_once.store(true, Ordering::Release);
+                    // Processes that started together do not all look at the same moment.
+                    self.period.mul_f64(0.95 + fastrand::f64() / 10.0)
+                }
+                Pass::Blind => self.period,
+                Pass::BrokenOff => AGAIN_AFTER.min(self.period),
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    async fn pass(&self, scan: bool) -> Pass {
+        const PLACE: &str = "recovering jobs";
+        match self.try_pass(scan).await {
+            Ok(pass) => {
+                self.outage.recovered(PLACE);
+                pass
+            }
+            Err(failure) => {
+                self.outage.report(PLACE, &failure);
+                Pass::BrokenOff
+            }
+        }
+    }
+
+    /// Each part by itself: an error that is no outage is told and does not stop the others.
+    async fn try_pass(&self, scan: bool) -> Result<Pass, RedisError> {
+        let candidates = self.candidates(scan).await?;
+        for identity in candidates.iter().flatten().filter(|identity| ***identity != *self.identity) {
+            let recovered = self.recover(identity).await;
+            told(recovered, || format!("recover the jobs of {identity}"))?;
+        }
+        told(self.file_repeat_orphans().await, || "file jobs that were recovered too often".into())?;
+        told(self.file_unsettled().await, || "file unsettled outcomes".into())?;
+        told(self.complete_burials().await, || "complete entries in dead".into())?;
+        told(self.prune_processes().await, || "take lapsed processes off the registry".into())?;
+        Ok(if candidates.is_some() { Pass::Completed } else { Pass::Blind })
+    }
+
+    async fn prune_processes(&self) -> Result<(), RedisError> {
+        let identities = scripts::list_members(&self.redis, self.redis.keys().processes()).await?;
+        for identities in identities.chunks(BATCH_LIMIT) {
+            scripts::prune_processes(&self.redis, identities).await?;
+        }
+        Ok(())
+    }
+
+    /// What a job leaves that was recovered too often (DEAD-11, DEATH-07).
+    fn process_died(&self) -> Failure {
+        let message =
+            format!("orphaned more than {} times: its process died each time", self.limits.max_orphanings);
+        Failure::new("Cogworker::ProcessDied", message)
+    }
+}
+
+/// Passes an outage on, and tells every other error here.
+fn told<T>(result: Result<T, RedisError>, what: impl FnOnce() -> String) -> Result<Option<T>, RedisError> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(failure) if failure.is_outage() => Err(failure),
+        Err(failure) => {
+            error!("failed to {}: failed to {failure}", what());
+            Ok(None)
+        }
+    }
+}

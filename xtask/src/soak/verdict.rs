@@ -1,0 +1,242 @@
+//! Balancing the books.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cogworker_core::raw_job::RawJob;
+use cogworker_core::unparseable::UNPARSEABLE_CLASS;
+
+use super::Failed;
+use super::chaos::{Chaos, Kind};
+use super::ledger::{self, End, Run, Runs};
+use super::load::{Fate, Load, Pushed};
+use super::site::Site;
+
+/// Jobs must run again so soon after an outage.
+const RESUME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Keys that may be there when everything has come to its end.
+const EXPECTED: [&str; 8] = [
+    "cogworker:queues",
+    "cogworker:live_queues",
+    "cogworker:dead",
+    "cogworker:stats:",
+    "cogworker:throughput:",
+    "cogworker:job_attempts:",
+    "cogworker:process:",
+    "cogworker:workers:",
+];
+
+/// Those of them that must expire.
+const EXPIRING: [&str; 4] =
+    ["cogworker:throughput:", "cogworker:job_attempts:", "cogworker:process:", "cogworker:workers:"];
+
+#[derive(Debug, Default)]
+struct Books {
+    done: u64,
+    dead: u64,
+    lost: Vec<String>,
+    failures: u64,
+    double_begun: u64,
+    double_done: u64,
+    unexcused: Vec<String>,
+}
+
+pub(crate) struct Verdict {
+    lines: Vec<String>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl Verdict {
+    pub(crate) fn draw(site: &Site, chaos: &Chaos<'_>, load: &Load) -> Result<Self, Failed> {
+        let runs = ledger::read(site.ledger())?;
+        let dead = read_dead(site)?;
+        let mut verdict = Self { lines: Vec::new(), faults: chaos.died.clone() };
+        let unparseable = dead.values().filter(|entry| entry.is_junk).count() as u64;
+        let mut books = Books { failures: unparseable, ..Books::default() };
+        for job in &load.jobs {
+            books.enter(job, runs.get(&job.jid).map_or(&[], Vec::as_slice), dead.get(&job.jid), chaos);
+        }
+        verdict.tell_load(load, &books, &runs, unparseable);
+        verdict.check_counters(site, &books)?;
+        verdict.check_keys(site, load)?;
+        verdict.tell_chaos(chaos);
+        Ok(verdict)
+    }
+
+    fn expect(&mut self, holds: bool, fault: impl FnOnce() -> String) {
+        if !holds {
+            self.faults.push(fault());
+        }
+    }
+
+    fn tell_load(&mut self, load: &Load, books: &Books, runs: &Runs, unparseable: u64) {
+        let of = |fate| load.jobs.iter().filter(|job| job.fate == fate).count();
+        self.lines.push(format!(
+            "pushed {} jobs for sure, {} perhaps, {} refused; {} runs of {} jobs",
+            of(Fate::Pushed),
+            of(Fate::Unknown),
+            of(Fate::Refused),
+            runs.values().map(Vec::len).sum::<usize>(),
+            runs.len()
+        ));
+        self.lines.push(format!(
+            "done {}, dead {} (and {unparseable} entries that were no jobs), lost {}",
+            books.done,
+            books.dead,
+            books.lost.len()
+        ));
+        self.lines.push(format!(
+            "attempts begun more than once: {}; of them ended more than once: {}; without a killed, frozen or \
+             cut-off process to excuse it: {}",
+            books.double_begun,
+            books.double_done,
+            books.unexcused.len()
+        ));
+        self.expect(books.lost.is_empty(), || format!("lost: {}", sample(&books.lost)));
+        self.expect(books.unexcused.is_empty(), || {
+            format!("run twice without cause: {}", sample(&books.unexcused))
+        });
+        let (sure, perhaps) = load.junk;
+        self.expect((sure..=sure + perhaps).contains(&unparseable), || {
+            format!(
+                "{sure} to {} entries that were no jobs were pushed, {unparseable} are dead",
+                sure + perhaps
+            )
+        });
+    }
+
+    fn check_counters(&mut self, site: &Site, books: &Books) -> Result<(), Failed> {
+        let processed = site.int(&["GET", "cogworker:stats:processed"])?;
+        let failed = site.int(&["GET", "cogworker:stats:failed"])?;
+        self.lines.push(format!("counters: processed {processed}, failed {failed}"));
+        self.expect(processed == books.done as i64, || {
+            format!("{} jobs were done and {processed} counted as processed", books.done)
+        });
+        self.expect(failed == books.failures as i64, || {
+            format!("{} attempts failed and {failed} were counted", books.failures)
+        });
+        Ok(())
+    }
+
+    fn check_keys(&mut self, site: &Site, load: &Load) -> Result<(), Failed> {
+        for key in site.texts(&["KEYS", "*"])? {
+            let known = EXPECTED.iter().any(|head| key.starts_with(head)) || load.stray_locks.contains(&key);
+            let value = || site.redis.cli(&["DUMP", &key]);
+            self.expect(known, || {
+                format!("left in redis: {key} ({:?} long)", value().as_str().map(str::len))
+            });
+            if EXPIRING.iter().any(|head| key.starts_with(head)) {
+                let ttl = site.int(&["TTL", &key])?;
+                self.expect(ttl > 0, || format!("{key} does not expire"));
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_chaos(&mut self, chaos: &Chaos<'_>) {
+        for (kind, (count, resumed)) in &chaos.played {
+            self.lines.push(format!(
+                "{kind}: {count}, jobs ran again after at most {:.2} s",
+                resumed.as_secs_f64()
+            ));
+            let outage = !matches!(kind, Kind::QueuePaused | Kind::WorkerQuieted);
+            self.expect(!outage || *resumed <= RESUME_LIMIT, || format!("jobs stood still after: {kind}"));
+        }
+        if let (Some(early), Some(late)) = chaos.anchor {
+            self.lines.push(format!(
+                "memory of the first worker: {early} KiB after a third, {late} KiB at the end"
+            ));
+            self.expect(late < early + early / 4 + 4096, || "memory grows".to_owned());
+        }
+    }
+
+    pub(crate) fn report(self) -> Result<(), Failed> {
+        println!();
+        for line in &self.lines {
+            println!("{line}");
+        }
+        if self.faults.is_empty() {
+            println!("soak: everything is accounted for");
+            return Ok(());
+        }
+        Err(format!("balance the books:\n  {}", self.faults.join("\n  ")).into())
+    }
+}
+
+impl Books {
+    fn enter(&mut self, job: &Pushed, runs: &[Run], dead: Option<&DeadEntry>, chaos: &Chaos<'_>) {
+        self.note_doubles(job, runs, chaos);
+        let done = runs.iter().rev().find(|run| run.end == Some(End::Done));
+        match (dead, done) {
+            (Some(entry), _) => {
+                self.dead += 1;
+                self.failures += u64::from(entry.failures);
+                if job.failures < job.retries && !entry.process_died {
+                    self.unexcused.push(format!("{} is dead and should not be", job.jid));
+                }
+            }
+            (None, Some(run)) => {
+                self.done += 1;
+                self.failures += u64::from(run.attempt - 1);
+            }
+            (None, None) if job.fate == Fate::Pushed || !runs.is_empty() => self.lost.push(job.jid.clone()),
+            (None, None) => {}
+        }
+    }
+
+    /// An attempt that was begun twice is excused by what happened to the process of the first.
+    fn note_doubles(&mut self, job: &Pushed, runs: &[Run], chaos: &Chaos<'_>) {
+        let mut attempts: HashMap<u32, Vec<&Run>> = HashMap::new();
+        for run in runs {
+            attempts.entry(run.attempt).or_default().push(run);
+        }
+        for runs in attempts.values().filter(|runs| runs.len() > 1) {
+            self.double_begun += runs.len() as u64 - 1;
+            let ended = runs.iter().filter(|run| run.end.is_some()).count();
+            self.double_done += ended.saturating_sub(1) as u64;
+            for pair in runs.windows(2) {
+                let first = pair[0];
+                let excused = first.end.is_none()
+                    || chaos.killed.contains_key(&first.pid)
+                    || chaos.suspended.get(&first.pid).is_some_and(|times| {
+                        times
+                            .iter()
+                            .any(|at| first.begun_ms.saturating_sub(10_000) <= *at && *at <= pair[1].begun_ms)
+                    });
+                if !excused {
+                    self.unexcused
+                        .push(format!("{} attempt {}: {first:?}, {:?}", job.jid, first.attempt, pair[1]));
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DeadEntry {
+    failures: u32,
+    is_junk: bool,
+    process_died: bool,
+}
+
+fn read_dead(site: &Site) -> Result<HashMap<String, DeadEntry>, Failed> {
+    let mut dead = HashMap::new();
+    for entry in site.texts(&["ZRANGE", "cogworker:dead", "0", "-1"])? {
+        let job = RawJob::parse(entry.as_bytes())?;
+        let read = DeadEntry {
+            failures: job.retry_count(),
+            is_junk: job.class() == UNPARSEABLE_CLASS,
+            process_died: job.text_field("error_class").as_deref() == Some("Cogworker::ProcessDied"),
+        };
+        if dead.insert(job.jid().to_owned(), read).is_some() {
+            return Err(format!("find each dead job once: {} is there twice", job.jid()).into());
+        }
+    }
+    Ok(dead)
+}
+
+fn sample(all: &[String]) -> String {
+    let shown = all.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
+    if all.len() > 5 { format!("{shown}; and {} more", all.len() - 5) } else { shown }
+}

@@ -1,0 +1,104 @@
+//! The worker process of a soak.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use cogworker_core::job::Job;
+use cogworker_core::redis_config::RedisConfig;
+use cogworker_server::{App, Config, Context, JobError, Server};
+use serde::{Deserialize, Serialize};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::ledger::{End, Page};
+use crate::demo::Outcome;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Where it writes down what it runs
+    #[arg(long)]
+    ledger: PathBuf,
+}
+
+/// How a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Way {
+    Plain,
+    Panic,
+}
+
+/// Its number, how it goes, how many attempts fail before one is well, how long each takes in ms.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SoakJob(pub(crate) u64, pub(crate) Way, pub(crate) u32, pub(crate) u64);
+
+impl Job for SoakJob {
+    const CLASS: &'static str = "SoakJob";
+}
+
+/// The same on a thread that may block.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SoakBlockingJob(pub(crate) SoakJob);
+
+impl Job for SoakBlockingJob {
+    const CLASS: &'static str = "SoakBlockingJob";
+}
+
+/// Redis's restarts and the faults take seconds: so do the periods that depend on them.
+fn config() -> Result<Config, Box<dyn std::error::Error>> {
+    let mut config = Config::builder()
+        .redis(RedisConfig::from_env()?)
+        .concurrency(8)
+        .queue("default", 3)
+        .queue("low", 1)
+        .shutdown_timeout(Duration::from_millis(500))
+        .orphan_threshold(Duration::from_secs(3))
+        .build()?;
+    config.timings.beat = Duration::from_millis(300);
+    config.timings.presence = Duration::from_secs(3);
+    config.timings.check = Duration::from_secs(1);
+    Ok(config)
+}
+
+pub(crate) fn run(options: &Options) -> Outcome {
+    let _log = cogworker_server::logging::init(None, Some("info"))?;
+    let page = Arc::new(Page::open(&options.ledger)?);
+    let app = App::new(page)
+        .job(|job: SoakJob, ctx: Context<Arc<Page>>| async move {
+            let attempt = ctx.attempt();
+            ctx.state().begin(ctx.jid().as_str(), attempt);
+            if job.3 > 0 {
+                tokio::time::sleep(Duration::from_millis(job.3)).await;
+            }
+            ended(&job, &ctx)
+        })
+        .job_blocking(|job: SoakBlockingJob, ctx: Context<Arc<Page>>| {
+            ctx.state().begin(ctx.jid().as_str(), ctx.attempt());
+            std::thread::sleep(Duration::from_millis(job.0.3));
+            ended(&job.0, &ctx)
+        });
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result: Outcome = runtime.block_on(async {
+        let mut term = signal(SignalKind::terminate())?;
+        let told_to_stop = async move {
+            term.recv().await;
+        };
+        Ok(Server::new(config()?, app).run(told_to_stop).await?)
+    });
+    runtime.shutdown_background();
+    result
+}
+
+fn ended(job: &SoakJob, ctx: &Context<Arc<Page>>) -> Result<(), JobError> {
+    if ctx.attempt() > job.2 {
+        ctx.state().end(ctx.jid().as_str(), ctx.attempt(), End::Done);
+        return Ok(());
+    }
+    ctx.state().end(ctx.jid().as_str(), ctx.attempt(), End::Failed);
+    match job.1 {
+        Way::Plain => Err(JobError::new("SoakError", format!("attempt {} is to fail", ctx.attempt()))),
+        #[expect(clippy::panic, reason = "a job that panics is a part of the load")]
+        Way::Panic => panic!("attempt {} is to panic", ctx.attempt()),
+    }
+}
