@@ -58,7 +58,8 @@ pub struct Config {
     pub queues: Vec<String>,
     /// How jobs are taken off their queues.
     pub fetch: FetchMode,
-    /// The longest pause between two looks at queues that stay empty.
+    /// The longest pause between two looks at queues that no connection waits on: paused ones, and
+    /// those beyond the 32nd (RFETCH-05).
     pub fetch_idle_max_interval: Duration,
     /// How long a process must have been silent before others take over its jobs.
     pub orphan_threshold: Duration,

@@ -55,8 +55,6 @@ const BOARD_PERIOD: Duration = Duration::from_millis(100);
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 /// How often strays are looked for; the second is used after a call of unknown fate.
 const RECONCILE_PERIODS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// How often paused queues are looked at, and queues beyond the number of waits.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// So many looks may only count; then one compares job by job.
 const GLANCES: u32 = 11;
 /// The most strays one look finds.
@@ -151,6 +149,8 @@ pub(crate) struct Engine {
     next_board: Instant,
     next_look: Instant,
     next_glance: Instant,
+    /// Between two looks at queues that have no wait: paused ones, and those one too many.
+    glance_period: Duration,
     suspicious: bool,
     /// Looks since the last that compared job by job.
     glances: u32,
@@ -219,6 +219,7 @@ impl Engine {
             next_board: now,
             next_look: now + RECONCILE_PERIODS.0,
             next_glance: now,
+            glance_period: parts.config.fetch_idle_max_interval,
             suspicious: false,
             glances: 0,
             wait_failed: false,

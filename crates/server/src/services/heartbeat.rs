@@ -89,8 +89,11 @@ impl Heartbeat {
                 () = stop.cancelled() => break,
                 () = tokio::time::sleep(self.timings.beat) => {}
             }
-            if let Err(failure) = self.beat().await {
-                self.outage.report("the heartbeat", &failure);
+            tokio::select! {
+                () = stop.cancelled() => break,
+                beaten = self.beat() => if let Err(failure) = beaten {
+                    self.outage.report("the heartbeat", &failure);
+                },
             }
         }
         self.redis.close().await;

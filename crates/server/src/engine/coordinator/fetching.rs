@@ -8,7 +8,7 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Fetched, Held};
 use tracing::{error, warn};
 
-use super::{Engine, LOOK_AGAIN, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
+use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
 use crate::engine::waits::WaitEnd;
@@ -50,7 +50,7 @@ impl Engine {
         }
         self.hungry |= self.queues.admit(now);
         if self.needs_glances() && now >= self.next_glance {
-            self.next_glance = now + LOOK_AGAIN;
+            self.next_glance = now + self.glance_period;
             self.hungry = true;
         }
         if !self.hungry {
