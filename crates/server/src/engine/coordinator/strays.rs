@@ -18,7 +18,13 @@ const LATE_DELIVERY: Duration = Duration::from_secs(60);
 impl Engine {
     pub(super) fn plan_look(&mut self) {
         let now = Instant::now();
-        if self.look.is_some() || now < self.next_look {
+        if self.look.is_some() {
+            return;
+        }
+        if self.suspicious {
+            self.next_look = self.next_look.min(now + RECONCILE_PERIODS.1);
+        }
+        if now < self.next_look {
             return;
         }
         // Never due while it is away: the reply sets the next time.
@@ -41,7 +47,8 @@ impl Engine {
                 self.outage.recovered("looking for strays");
                 // An idle wait tells nothing for a long time; one that has not failed since the last
                 // look is well.
-                if !std::mem::take(&mut self.wait_failed) {
+                let wait_failed = std::mem::take(&mut self.wait_failed);
+                if !wait_failed {
                     self.outage.recovered("waiting for jobs");
                 }
                 if let Some(listed) = listed {
@@ -50,6 +57,7 @@ impl Engine {
                         self.note_missing(&listed);
                     }
                 }
+                self.suspicious |= wait_failed;
             }
             Err(error) => self.outage.report("looking for strays", &error),
         }
