@@ -20,6 +20,7 @@ use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
 use crate::context::RunScope;
 use crate::engine::{Command, Engine, EngineParts, Gauges, Lease, last_calls};
+use crate::health::HealthLimits;
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
@@ -63,6 +64,7 @@ pub struct Server {
     hostname: String,
     commands: (UnboundedSender<Command>, UnboundedReceiver<Command>),
     stop: CancellationToken,
+    limits: HealthLimits,
 }
 
 impl std::fmt::Debug for Server {
@@ -105,6 +107,7 @@ impl Server {
     pub fn new<S: Send + Sync + 'static>(config: Config, app: App<S>) -> Self {
         let (identity, hostname) = new_identity();
         Self {
+            limits: HealthLimits::of(&config),
             config,
             registry: app.into_registry(),
             identity,
@@ -112,6 +115,14 @@ impl Server {
             commands: mpsc::unbounded_channel(),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// When the worker is taken for stuck: for tests, which cannot wait so long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn health_limits(mut self, limits: HealthLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// `<hostname>:<pid>:<12 hex>`, as others see it in Redis.
@@ -164,7 +175,7 @@ impl Server {
     }
 
     async fn work(self, jobs: Handle) -> Result<(), ServerError> {
-        let Self { config, registry, identity, hostname, commands, stop } = self;
+        let Self { config, registry, identity, hostname, commands, stop, limits } = self;
         let redis = Redis::connect_lazily(&config.redis)?;
         let gauges = Arc::new(Gauges::default());
         let outage = Arc::new(Outage::default());
@@ -188,6 +199,7 @@ impl Server {
             timings: config.timings,
             lease: lease.clone(),
             gauges: gauges.clone(),
+            stuck_call: limits.stuck_call,
             outage: outage.clone(),
             engine: command_sender.clone(),
         };
@@ -233,6 +245,7 @@ impl Server {
             lease,
             commands: command_receiver,
             poller_wake: poller_wake.clone(),
+            limits,
         })?;
 
         let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());

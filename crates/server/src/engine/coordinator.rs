@@ -39,6 +39,7 @@ use super::waits::{WaitEnd, Waits};
 use crate::app::Registry;
 use crate::config::Config;
 use crate::context::RunScope;
+use crate::health::HealthLimits;
 use crate::outage::Outage;
 
 /// Jobs run in place between two looks at the sockets.
@@ -104,6 +105,7 @@ pub(crate) struct EngineParts {
     pub(crate) commands: UnboundedReceiver<Command>,
     /// Told of new retries, which may be due before all others.
     pub(crate) poller_wake: Arc<Notify>,
+    pub(crate) limits: HealthLimits,
 }
 
 type InFlight<T> = Option<Pin<Box<dyn Future<Output = Result<T, RedisError>> + Send>>>;
@@ -125,6 +127,7 @@ pub(crate) struct Engine {
     outage: Arc<Outage>,
     lease: Arc<Lease>,
     poller_wake: Arc<Notify>,
+    limits: HealthLimits,
 
     commands: UnboundedReceiver<Command>,
     finished: UnboundedReceiver<Finished>,
@@ -180,7 +183,8 @@ impl Engine {
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (ends_sender, wait_ends) = mpsc::unbounded_channel();
         let held = if parts.gauges.basic.load(Ordering::Relaxed) { Held::Popped } else { Held::Listed };
-        let waits = Waits::start(&parts.redis, &parts.identity, queues.names(), held, &ends_sender)?;
+        let waits =
+            Waits::start(&parts.redis, &parts.identity, queues.names(), held, &parts.limits, &ends_sender)?;
         let now = Instant::now();
         Ok(Self {
             lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
@@ -199,6 +203,7 @@ impl Engine {
             outage: parts.outage,
             lease: parts.lease,
             poller_wake: parts.poller_wake,
+            limits: parts.limits,
             commands: parts.commands,
             finished,
             wait_ends,

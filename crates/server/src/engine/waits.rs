@@ -14,6 +14,9 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
+use super::within::within;
+use crate::health::HealthLimits;
+
 /// The most queues waited on; the others are looked at in turn. A connection costs about 50 kB.
 pub(crate) const MOST_WAITS: usize = 32;
 
@@ -37,9 +40,8 @@ enum State {
 
 struct Wait {
     state: State,
-    arm: Arc<Notify>,
-    disarm: Arc<Notify>,
-    task: JoinHandle<()>,
+    task: Arc<WaitTask>,
+    run: JoinHandle<()>,
 }
 
 /// The waits of a process, by queue.
@@ -57,34 +59,32 @@ impl Waits {
         identity: &str,
         queues: &[Arc<str>],
         held: Held,
+        limits: &HealthLimits,
         ends: &UnboundedSender<WaitEnd>,
     ) -> Result<Self, RedisError> {
         // Few queues ask again every 10 s, many less often: about one command a second in all.
         let count = queues.len().min(MOST_WAITS);
-        let block = Duration::from_secs(count.clamp(10, 30) as u64);
+        let block = Duration::from_secs(count.clamp(10, 30) as u64).min(limits.wait_block);
         let mut waits = Vec::with_capacity(count);
         let pops = Arc::new(AtomicBool::new(held == Held::Popped));
         for (queue, name) in queues.iter().enumerate().take(count) {
-            let task = WaitTask {
+            let task = Arc::new(WaitTask {
                 queue,
                 name: name.clone(),
                 source: redis.keys().queue(name),
                 destination: redis.keys().inprogress(identity),
                 pause_set: redis.keys().paused_queues(),
                 block,
+                stuck: block + limits.stuck_wait,
+                what: format!("the wait for jobs on {name}"),
                 waiter: Waiter::connect_lazily(redis.config())?,
                 redis: redis.clone(),
                 ends: ends.clone(),
                 pops: pops.clone(),
-                arm: Arc::new(Notify::new()),
-                disarm: Arc::new(Notify::new()),
-            };
-            waits.push(Wait {
-                state: State::Idle,
-                arm: task.arm.clone(),
-                disarm: task.disarm.clone(),
-                task: tokio::spawn(task.run()),
+                arm: Notify::new(),
+                disarm: Notify::new(),
             });
+            waits.push(Wait { state: State::Idle, run: tokio::spawn(task.clone().run()), task });
         }
         Ok(Self { waits, pops })
     }
@@ -98,7 +98,7 @@ impl Waits {
     pub(crate) fn arm(&mut self, queue: usize) {
         if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Idle) {
             wait.state = State::Armed;
-            wait.arm.notify_one();
+            wait.task.arm.notify_one();
         }
     }
 
@@ -106,7 +106,7 @@ impl Waits {
     pub(crate) fn disarm(&mut self, queue: usize) {
         if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Armed) {
             wait.state = State::Disarming;
-            wait.disarm.notify_one();
+            wait.task.disarm.notify_one();
         }
     }
 
@@ -138,7 +138,7 @@ impl Waits {
 impl Drop for Waits {
     fn drop(&mut self) {
         for wait in &self.waits {
-            wait.task.abort();
+            wait.run.abort();
         }
     }
 }
@@ -150,16 +150,20 @@ struct WaitTask {
     destination: String,
     pause_set: String,
     block: Duration,
+    /// A round that lasts longer is given up.
+    stuck: Duration,
+    /// For the log.
+    what: String,
     waiter: Waiter,
     redis: Redis,
     ends: UnboundedSender<WaitEnd>,
     pops: Arc<AtomicBool>,
-    arm: Arc<Notify>,
-    disarm: Arc<Notify>,
+    arm: Notify,
+    disarm: Notify,
 }
 
 impl WaitTask {
-    async fn run(self) {
+    async fn run(self: Arc<Self>) {
         loop {
             self.arm.notified().await;
             let held = if self.pops.load(Ordering::Acquire) { Held::Popped } else { Held::Listed };
@@ -175,7 +179,8 @@ impl WaitTask {
         let destination = (held == Held::Listed).then_some(self.destination.as_str());
         let mut disarmed = false;
         while !disarmed {
-            let wait = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
+            let call = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
+            let wait = within(&self.what, self.stuck, call, self.waiter.reset());
             tokio::pin!(wait);
             let result = loop {
                 tokio::select! {

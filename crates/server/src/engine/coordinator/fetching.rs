@@ -12,6 +12,7 @@ use super::{Engine, LOOK_AGAIN, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
 use crate::engine::waits::WaitEnd;
+use crate::engine::within::within;
 
 impl Engine {
     /// True when no slot has become free for so long that others can run what is taken ahead here
@@ -72,12 +73,15 @@ impl Engine {
         let names: Vec<Arc<str>> =
             self.fetch_order.iter().map(|index| self.queues.name(*index).clone()).collect();
         let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
-        let held = self.held;
+        let (held, limit) = (self.held, self.limits.stuck_call);
         self.fetch = Some(Box::pin(async move {
-            match held {
-                Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
-                Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
-            }
+            let call = async {
+                match held {
+                    Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
+                    Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
+                }
+            };
+            within("fetching jobs", limit, call, redis.reset()).await
         }));
     }
 

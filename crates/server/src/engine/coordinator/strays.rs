@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::{Engine, GLANCES, LOOK_LIMIT, RECONCILE_PERIODS};
 use crate::engine::claim::Claim;
+use crate::engine::within::within;
 
 /// A delivery can be later than its adoption by as much as a call may take.
 const LATE_DELIVERY: Duration = Duration::from_secs(60);
@@ -34,10 +35,11 @@ impl Engine {
         let exact = self.suspicious || !self.missing.is_empty() || self.glances >= GLANCES;
         self.glances = if exact { 0 } else { self.glances + 1 };
         let known = (!exact).then(|| self.buffer.len() + self.slots.busy() + self.settler.count());
-        self.look =
-            Some(Box::pin(
-                async move { scripts::list_inprogress(&redis, &identity, LOOK_LIMIT, known).await },
-            ));
+        let limit = self.limits.stuck_call;
+        self.look = Some(Box::pin(async move {
+            let call = scripts::list_inprogress(&redis, &identity, LOOK_LIMIT, known);
+            within("looking for strays", limit, call, redis.reset()).await
+        }));
     }
 
     pub(super) fn looked(&mut self, result: Result<Option<Vec<Bytes>>, RedisError>) {

@@ -1,0 +1,5 @@
+//! When a worker is taken for stuck.
+
+mod limits;
+
+pub use self::limits::HealthLimits;
