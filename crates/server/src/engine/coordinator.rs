@@ -4,6 +4,7 @@ mod board;
 mod ending;
 mod fencing;
 mod fetching;
+mod progress;
 mod running;
 mod settling;
 mod strays;
@@ -29,6 +30,7 @@ use super::claim::Claim;
 use super::lease::Lease;
 use super::outcome::Rules;
 use super::pace::Pace;
+use super::pulse::Pulse;
 use super::queues::Queues;
 use super::reconcile::Reconciler;
 use super::runner::{Finished, Runner};
@@ -105,6 +107,7 @@ pub(crate) struct EngineParts {
     pub(crate) commands: UnboundedReceiver<Command>,
     /// Told of new retries, which may be due before all others.
     pub(crate) poller_wake: Arc<Notify>,
+    pub(crate) pulse: Arc<Pulse>,
     pub(crate) limits: HealthLimits,
 }
 
@@ -127,6 +130,7 @@ pub(crate) struct Engine {
     outage: Arc<Outage>,
     lease: Arc<Lease>,
     poller_wake: Arc<Notify>,
+    pulse: Arc<Pulse>,
     limits: HealthLimits,
 
     commands: UnboundedReceiver<Command>,
@@ -183,12 +187,24 @@ impl Engine {
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (ends_sender, wait_ends) = mpsc::unbounded_channel();
         let held = if parts.gauges.basic.load(Ordering::Relaxed) { Held::Popped } else { Held::Listed };
-        let waits =
-            Waits::start(&parts.redis, &parts.identity, queues.names(), held, &parts.limits, &ends_sender)?;
+        let waits = Waits::start(
+            &parts.redis,
+            &parts.identity,
+            queues.names(),
+            held,
+            (&parts.pulse, &parts.limits),
+            &ends_sender,
+        )?;
         let now = Instant::now();
         Ok(Self {
             lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
-            runner: Runner::new(parts.registry, parts.scope, parts.jobs.clone(), finished_sender),
+            runner: Runner::new(
+                parts.registry,
+                parts.scope,
+                parts.jobs.clone(),
+                parts.pulse.clone(),
+                finished_sender,
+            ),
             jobs: parts.jobs,
             slots: Slots::new(parts.config.concurrency),
             pace: Pace::new(),
@@ -203,6 +219,7 @@ impl Engine {
             outage: parts.outage,
             lease: parts.lease,
             poller_wake: parts.poller_wake,
+            pulse: parts.pulse,
             limits: parts.limits,
             commands: parts.commands,
             finished,
@@ -243,6 +260,7 @@ impl Engine {
             self.plan_waits();
             self.plan_board();
             self.plan_look();
+            self.show_progress();
             if self.may_end() {
                 break;
             }
@@ -250,6 +268,7 @@ impl Engine {
             self.handle(event);
             self.take_what_is_ready();
         }
+        self.pulse.loop_ended();
         if timeout(last_calls(&self.outage), self.give_back_leftovers()).await.is_err() {
             warn!("could not look for jobs left on this process's list");
         }
@@ -316,7 +335,7 @@ impl Engine {
     /// The next moment at which something is due by the clock.
     fn next_wake(&self) -> Instant {
         let now = Instant::now();
-        let mut wake = self.next_look;
+        let mut wake = self.next_look.min(now + self.limits.turn);
         let mut sooner = |at: Instant| wake = wake.min(at);
         if self.board.is_none() && self.slots.board_is_live() {
             sooner(self.next_board);

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
+use super::pulse::Pulse;
 use super::within::within;
 use crate::health::HealthLimits;
 
@@ -59,12 +60,13 @@ impl Waits {
         identity: &str,
         queues: &[Arc<str>],
         held: Held,
-        limits: &HealthLimits,
+        (pulse, limits): (&Arc<Pulse>, &HealthLimits),
         ends: &UnboundedSender<WaitEnd>,
     ) -> Result<Self, RedisError> {
         // Few queues ask again every 10 s, many less often: about one command a second in all.
         let count = queues.len().min(MOST_WAITS);
         let block = Duration::from_secs(count.clamp(10, 30) as u64).min(limits.wait_block);
+        pulse.waits_block(block);
         let mut waits = Vec::with_capacity(count);
         let pops = Arc::new(AtomicBool::new(held == Held::Popped));
         for (queue, name) in queues.iter().enumerate().take(count) {
@@ -77,6 +79,7 @@ impl Waits {
                 block,
                 stuck: block + limits.stuck_wait,
                 what: format!("the wait for jobs on {name}"),
+                pulse: pulse.clone(),
                 waiter: Waiter::connect_lazily(redis.config())?,
                 redis: redis.clone(),
                 ends: ends.clone(),
@@ -129,6 +132,22 @@ impl Waits {
         self.waits.iter().any(|wait| wait.state != State::Idle)
     }
 
+    /// Starts the waits again whose task is gone, which is a fault of ours or of the client
+    /// library: their ends will never be told. Their queues.
+    pub(crate) fn revive_lost(&mut self) -> Vec<usize> {
+        let mut lost = Vec::new();
+        for (queue, wait) in self.waits.iter_mut().enumerate().filter(|(_, wait)| wait.run.is_finished()) {
+            wait.task.pulse.wait_ended(queue);
+            *wait = Wait {
+                state: State::Idle,
+                run: tokio::spawn(wait.task.clone().run()),
+                task: wait.task.clone(),
+            };
+            lost.push(queue);
+        }
+        lost
+    }
+
     /// How many queues have a wait.
     pub(crate) fn count(&self) -> usize {
         self.waits.len()
@@ -154,6 +173,7 @@ struct WaitTask {
     stuck: Duration,
     /// For the log.
     what: String,
+    pulse: Arc<Pulse>,
     waiter: Waiter,
     redis: Redis,
     ends: UnboundedSender<WaitEnd>,
@@ -181,6 +201,7 @@ impl WaitTask {
         while !disarmed {
             let call = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
             let wait = within(&self.what, self.stuck, call, self.waiter.reset());
+            self.pulse.wait_began(self.queue, self.pulse.now());
             tokio::pin!(wait);
             let result = loop {
                 tokio::select! {
@@ -191,6 +212,7 @@ impl WaitTask {
                     () = self.unblock(), if disarmed => {}
                 }
             };
+            self.pulse.wait_ended(self.queue);
             if !matches!(result, Ok(None)) {
                 return result;
             }
@@ -202,5 +224,33 @@ impl WaitTask {
         if !self.waiter.unblock(&self.redis, &self.source).await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cogworker_core::redis_config::RedisConfig;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[tokio::test]
+    async fn a_wait_whose_task_is_gone_begins_anew_once() {
+        // Nobody listens there: the waits are never under way.
+        let redis = Redis::connect_lazily(&RedisConfig::new("redis://127.0.0.1:1").unwrap()).unwrap();
+        let limits = HealthLimits::of(&Config::builder().build().unwrap());
+        let (ends, _received) = mpsc::unbounded_channel();
+        let queues = ["a".into(), "b".into()];
+        let mut waits =
+            Waits::start(&redis, "me", &queues, Held::Listed, (&Arc::default(), &limits), &ends).unwrap();
+        waits.arm(1);
+        assert!(waits.revive_lost().is_empty());
+        waits.waits[1].run.abort();
+        while !waits.waits[1].run.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(waits.revive_lost(), [1]);
+        assert!(waits.revive_lost().is_empty() && !waits.any_under_way());
     }
 }

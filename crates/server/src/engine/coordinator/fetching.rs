@@ -87,6 +87,7 @@ impl Engine {
 
     pub(super) fn fetched(&mut self, result: Result<Fetched, RedisError>) {
         self.fetch = None;
+        self.pulse.fetched(result.is_ok(), self.pulse.now());
         let fetched = match result {
             Ok(fetched) => fetched,
             Err(error) => {
@@ -184,6 +185,7 @@ impl Engine {
                 self.hungry = true;
                 if error.is_outage() {
                     self.wait_failed = true;
+                    self.pulse.fetched(false, self.pulse.now());
                     self.fetch_not_before = Instant::now() + RETRY_PAUSE;
                 } else {
                     self.queues.bar(end.queue, Instant::now() + REFUSED_PAUSE);
