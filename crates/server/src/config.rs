@@ -20,6 +20,7 @@ mod source;
 mod timings;
 mod yaml;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,6 +76,8 @@ pub struct Config {
     pub environment: String,
     /// The log file; `None` is standard output.
     pub logfile: Option<PathBuf>,
+    /// Where health checks are answered over HTTP; `None` is nowhere (`docs/operations.md`).
+    pub health_bind: Option<SocketAddr>,
     /// Where Redis is.
     pub redis: RedisConfig,
     #[doc(hidden)]

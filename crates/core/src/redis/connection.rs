@@ -237,7 +237,8 @@ impl Redis {
         error
     }
 
-    async fn reset(&self) {
+    /// Replaces the connection, unless that is under way already; calls on it end with an error.
+    pub async fn reset(&self) {
         if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
             return;
         }

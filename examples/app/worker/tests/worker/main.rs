@@ -5,6 +5,7 @@ mod building;
 mod configuration;
 mod crashes;
 mod due_jobs;
+mod health;
 mod jobs;
 mod outages;
 mod signals;
