@@ -13,6 +13,7 @@
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
 --   'a' (acknowledge, with locks): releases the locks
+--   'r' (release): releases the locks of a popped job, and counts nothing
 --   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
 --   'u' (hand over): entry at the end of the unsettled LIST; the locks are left to whoever files it
 --   'x' (discard): releases the locks
@@ -137,7 +138,7 @@ for at = first_op, first_effect - 1, 12 do
       else
         if kind == 'a' then
           processed = processed + 1
-        else
+        elseif kind ~= 'r' then
           failed = failed + 1
           record_attempt(tonumber(ARGV[at + 5]), ARGV[at + 6])
         end
