@@ -237,6 +237,13 @@ impl Redis {
         error
     }
 
+    /// For an error that a script caught: a server that takes no writes is left, as it would be had it
+    /// refused the call itself.
+    pub(crate) async fn refused(&self, error: RedisError) -> RedisError {
+        self.reset().await;
+        error
+    }
+
     async fn reset(&self) {
         if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
             return;
