@@ -68,6 +68,9 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
 }
 
 fn fred_config(config: &RedisConfig) -> Result<Config, RedisError> {
+    // Settings made in code were not checked when they were read; a cluster without a hash tag would
+    // fail at every script, some after they wrote something.
+    config.validate().map_err(|error| RedisError::Config(error.to_string()))?;
     let hosts = |hosts: &[HostPort]| -> Vec<Server> {
         hosts.iter().map(|node| Server::new(node.host.as_str(), node.port)).collect()
     };
