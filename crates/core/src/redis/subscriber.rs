@@ -8,18 +8,34 @@ use fred::interfaces::{ClientLike, EventInterface, PubsubInterface};
 use fred::types::Message;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::{RedisError, hardened};
 use crate::redis_config::RedisConfig;
+
+/// The pause before a failed subscription is tried again: an outage ends by itself, a refusal lasts.
+const AGAIN_AFTER: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 /// Listens on channels; subscribes again by itself after a reconnect. Messages sent meanwhile
 /// are lost, as pub/sub goes.
 pub struct Subscriber {
     client: SubscriberClient,
     messages: Receiver<Message>,
+    attempts: UnboundedReceiver<Result<(), RedisError>>,
     resubscribing: JoinHandle<()>,
+}
+
+/// What a subscriber hears.
+#[derive(Debug, Clone)]
+pub enum Heard {
+    /// From now on messages come; those sent before are lost. Comes again after each reconnect.
+    Subscribed,
+    /// The subscription failed; it is tried again.
+    Failed(RedisError),
+    /// A channel and a text.
+    Message(String, String),
 }
 
 impl fmt::Debug for Subscriber {
@@ -37,21 +53,38 @@ impl Subscriber {
         let mut connections = client.reconnect_rx();
         let subscribing = client.clone();
         client.connect();
+        let (outcomes, attempts) = mpsc::unbounded_channel();
         let resubscribing = tokio::spawn(async move {
-            while connections.recv().await.is_ok() {
-                let _ = subscribing.subscribe(channels.clone()).await;
+            while !matches!(connections.recv().await, Err(RecvError::Closed)) {
+                // A server that is busy or loading refuses, and does not cut the connection: without
+                // another try nothing would be heard until the next reconnect.
+                while let Err(error) = subscribing.subscribe(channels.clone()).await {
+                    let error = RedisError::from_fred(&error);
+                    let (outage, refusal) = AGAIN_AFTER;
+                    let pause = if error.is_outage() { outage } else { refusal };
+                    let _ = outcomes.send(Err(error));
+                    sleep(pause).await;
+                }
+                let _ = outcomes.send(Ok(()));
             }
         });
-        Ok(Self { client, messages, resubscribing })
+        Ok(Self { client, messages, attempts, resubscribing })
     }
 
-    /// The next message: channel and text. `None` once the subscriber is closed.
-    pub async fn next(&mut self) -> Option<(String, String)> {
+    /// What comes next. `None` once the subscriber is closed.
+    pub async fn next(&mut self) -> Option<Heard> {
         loop {
-            match self.messages.recv().await {
+            let message = tokio::select! {
+                biased;
+                Some(attempt) = self.attempts.recv() => {
+                    return Some(attempt.map_or_else(Heard::Failed, |()| Heard::Subscribed));
+                }
+                message = self.messages.recv() => message,
+            };
+            match message {
                 Ok(message) => {
                     let text = message.value.into_string().unwrap_or_default();
-                    return Some((message.channel.to_string(), text));
+                    return Some(Heard::Message(message.channel.to_string(), text));
                 }
                 // Too slow to keep up: the oldest are gone, the newer ones still count.
                 Err(RecvError::Lagged(_)) => {}
