@@ -15,8 +15,8 @@ const SUMMARY_PERIOD: Duration = Duration::from_secs(60);
 const STILL_FAILING: Duration = Duration::from_secs(15);
 
 /// The outages of one process: one line at the start, a summary a minute, one line at the end,
-/// whichever places notice (OUT-03, LOG-12). Errors that are no outage are logged in full every
-/// time (OUT-04).
+/// whichever places notice (OUT-03, LOG-12). Redis at its memory limit is told like one, as it too
+/// refuses call after call until somebody helps. Other errors are logged in full every time (OUT-04).
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     current: Mutex<Option<Current>>,
@@ -45,11 +45,15 @@ enum News {
 impl Outage {
     /// `place` failed ("fetching jobs").
     pub(crate) fn report(&self, place: &'static str, failure: &RedisError) {
-        if !failure.is_outage() {
+        let is_full = matches!(failure, RedisError::OutOfMemory(_));
+        if !failure.is_outage() && !is_full {
             error!("{place}: failed to {failure}");
             return;
         }
         match self.failed(place, Instant::now()) {
+            Some(News::Begun) if is_full => {
+                error!("redis is full, trying again until it takes more ({place}: failed to {failure})");
+            }
             Some(News::Begun) => {
                 warn!("redis is away, trying again until it is back ({place}: failed to {failure})");
             }
