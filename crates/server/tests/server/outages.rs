@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use cogworker_client::Client;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::App;
+use cogworker_server::{App, JobError};
 use cogworker_testing::{TestRedis, TestRedisOptions};
 
 use crate::support::{Numbered, Seen, Site, TestResult, Worker, reach, start_worker};
 
 const JOBS: usize = 3000;
+/// More than run between two of the moments at which something is broken.
+const MANY: usize = 20_000;
 
 fn noting(seen: &Seen<usize>) -> App {
     let seen = seen.clone();
@@ -25,8 +27,8 @@ fn noting(seen: &Seen<usize>) -> App {
     })
 }
 
-async fn push_jobs(site: &Site) -> TestResult {
-    site.client.push_bulk(&(0..JOBS).map(Numbered).collect::<Vec<_>>()).await?;
+async fn push_jobs(site: &Site, count: usize) -> TestResult {
+    site.client.push_bulk(&(0..count).map(Numbered).collect::<Vec<_>>()).await?;
     Ok(())
 }
 
@@ -41,20 +43,33 @@ fn assert_nothing_left(site: &Site, worker: &Worker) -> TestResult {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_killed_and_restarted_under_load_loses_nothing_p_52() -> TestResult {
+async fn a_redis_killed_and_restarted_under_load_loses_no_job_no_failure_and_no_count_p_52() -> TestResult {
     let redis = TestRedisOptions::new().appendonly(true).start()?;
     let site = Site::on(redis).await?;
-    push_jobs(&site).await?;
+    push_jobs(&site, JOBS).await?;
     let seen = Seen::default();
-    let worker = site.worker(noting(&seen))?;
+    let ran = seen.clone();
+    let app = App::new(()).job(move |job: Numbered| {
+        let ran = ran.clone();
+        async move {
+            if job.0.is_multiple_of(7) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            ran.add(job.0);
+            if job.0.is_multiple_of(10) { Err(JobError::new("E", "tenth")) } else { Ok(()) }
+        }
+    });
+    let worker = site.worker(app)?;
     for part in [JOBS / 4, JOBS / 2] {
         reach("some have run", || seen.len() >= part)?;
         site.redis.kill();
         site.redis.restart()?;
     }
     reach("all have run", || distinct(&seen) == JOBS)?;
-    assert_nothing_left(&site, &worker)?;
-    assert_eq!(site.processed(), JOBS as i64);
+    reach("everything is settled", || site.waiting("default") == 0 && site.in_progress(&worker) == 0)?;
+    let failures = JOBS as i64 / 10;
+    assert_eq!((site.processed(), site.failed()), (JOBS as i64 - failures, failures));
+    assert_eq!((site.members("retry"), site.members("dead")), (failures, 0));
     worker.stop().await
 }
 
@@ -72,7 +87,7 @@ async fn a_worker_started_before_its_redis_works_once_that_is_there_beat_07() ->
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_whose_redis_never_comes_stops_when_told_beat_08() -> TestResult {
+async fn a_worker_whose_redis_never_comes_stops_when_told_beat_08_life_02() -> TestResult {
     let redis = TestRedis::start()?;
     redis.stop();
     let worker = start_worker(&redis.url(), noting(&Seen::default()), |_| {})?;
@@ -125,30 +140,27 @@ async fn a_wait_ended_by_an_error_begins_anew_p_13_b() -> TestResult {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_killed_under_load_cost_no_job_and_no_count() -> TestResult {
+async fn connections_killed_under_load_cost_no_job_no_count_and_no_second_run() -> TestResult {
     let site = Site::start().await?;
-    push_jobs(&site).await?;
+    push_jobs(&site, MANY).await?;
     let seen = Seen::default();
     let worker = site.worker(noting(&seen))?;
-    let mut next_kill = Instant::now();
-    reach("all have run", || {
-        if next_kill <= Instant::now() {
-            next_kill = Instant::now() + Duration::from_millis(150);
-            for kind in ["normal", "pubsub"] {
-                let _ = site.run(&["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"]);
-            }
+    for cut in 1..=5 {
+        reach("some have run", || seen.len() >= cut * MANY / 12)?;
+        for kind in ["normal", "pubsub"] {
+            site.run(&["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"])?;
         }
-        seen.len() >= JOBS
-    })?;
+    }
+    reach("all have run", || seen.len() >= MANY)?;
     assert_nothing_left(&site, &worker)?;
-    assert_eq!((distinct(&seen), seen.len(), site.processed()), (JOBS, JOBS, JOBS as i64));
+    assert_eq!((distinct(&seen), seen.len(), site.processed()), (MANY, MANY, MANY as i64));
     worker.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_forgets_its_scripts_under_load_fails_no_job_p_52() -> TestResult {
     let site = Site::start().await?;
-    push_jobs(&site).await?;
+    push_jobs(&site, JOBS).await?;
     site.client.perform_in(Duration::from_millis(200), &Numbered(JOBS)).await?;
     let seen = Seen::default();
     let worker = site.worker(noting(&seen))?;
@@ -162,18 +174,19 @@ async fn a_server_that_forgets_its_scripts_under_load_fails_no_job_p_52() -> Tes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frozen_redis_costs_no_job_p_13_c() -> TestResult {
+async fn a_frozen_redis_costs_no_job_and_no_second_run_p_13_c() -> TestResult {
     let site = Site::start().await?;
-    push_jobs(&site).await?;
+    push_jobs(&site, MANY).await?;
     let seen = Seen::default();
     let worker = site.worker(noting(&seen))?;
-    reach("some have run", || seen.len() >= JOBS / 4)?;
+    reach("some have run", || seen.len() >= MANY / 20)?;
     site.redis.pause()?;
     // By then the worker has given calls up whose commands will run all the same.
     assert!(site.client.stats().await.is_err());
+    assert!(seen.len() < MANY, "it was frozen under load");
     site.redis.resume()?;
-    reach("all have run", || distinct(&seen) == JOBS)?;
+    reach("all have run", || distinct(&seen) == MANY)?;
     assert_nothing_left(&site, &worker)?;
-    assert_eq!(site.processed(), JOBS as i64);
+    assert_eq!((seen.len(), site.processed()), (MANY, MANY as i64));
     worker.stop().await
 }

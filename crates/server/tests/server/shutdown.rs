@@ -130,6 +130,7 @@ const ROUNDS: usize = 3;
 async fn a_job_that_fails_just_when_it_is_cut_off_ends_up_in_exactly_one_place() -> TestResult {
     let site = Site::start().await?;
     let rounds = std::env::var("COGWORKER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let mut failures = 0;
     for round in 0..rounds {
         let mut stopped = Vec::new();
         for place in 0..AT_A_TIME {
@@ -141,6 +142,7 @@ async fn a_job_that_fails_just_when_it_is_cut_off_ends_up_in_exactly_one_place()
             let retried = site.texts(&["ZRANGE", "cogworker:retry", "0", "-1"]);
             let retried: Vec<_> = retried.iter().filter(|job| job.contains(&queue)).collect();
             assert_eq!(waiting.len() + retried.len(), 2, "{queue}: {waiting:?} {retried:?}");
+            failures += retried.len() as i64;
             for jid in ["heeds", "stubborn"] {
                 let found =
                     waiting.iter().chain(retried.iter().copied()).filter(|job| job.contains(jid)).count();
@@ -148,7 +150,7 @@ async fn a_job_that_fails_just_when_it_is_cut_off_ends_up_in_exactly_one_place()
             }
         }
         assert_eq!(site.texts(&["KEYS", "cogworker:inprogress:*"]), Vec::<String>::new());
-        assert_eq!(site.failed().max(0), site.members("retry"));
+        assert_eq!(site.failed().max(0), failures);
     }
     Ok(())
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use cogworker_testing::{TestRedis, wait_until};
 
-use crate::support::{Case, SOON, TestResult, exit_code, processed, push, reach, spawn, spawn_with, working};
+use crate::support::{
+    Case, SOON, TestResult, exit_code, processed, push, reach, spawn, spawn_with, texts, working,
+};
 
 #[test]
 fn redis_away_at_boot_is_logged_once_and_term_ends_the_wait_with_exit_code_0() -> TestResult {
@@ -86,6 +88,30 @@ fn a_paused_queue_at_boot_is_no_error_and_costs_no_cpu_p_51() -> TestResult {
     assert!(odd.is_empty(), "{odd:#?}");
     redis.command(&["SREM", "cogworker:paused_queues", "default"])?;
     assert!(wait_until(Duration::from_secs(2), || processed(&redis) == 1), "not run within 2 s");
+    Ok(())
+}
+
+#[test]
+fn registries_of_the_wrong_type_are_told_one_by_one_and_fail_no_beat_beat_09() -> TestResult {
+    let redis = TestRedis::start()?;
+    // They would be moved away otherwise.
+    redis.cli(&["ACL", "SETUSER", "default", "-renamenx"]);
+    let registries = ["processes", "inprogress_identities", "last_beat", "queues", "live_queues"];
+    for registry in registries {
+        redis.cli(&["SET", &format!("cogworker:{registry}"), "odd"]);
+    }
+    let worker = spawn(&redis, &[])?;
+    worker.wait_for_log("is working on", SOON)?;
+    let told: Vec<String> =
+        worker.log().into_iter().filter(|line| line.contains("the heartbeat could not")).collect();
+    let names = ["process registry", "in-progress registry", "last beats", "queue registry", "live queues"];
+    for name in names {
+        let line = format!("the heartbeat could not write the {name}: failed to use a redis key: WRONGTYPE");
+        assert_eq!(told.iter().filter(|told| told.contains(&line)).count(), 1, "{name}: {told:#?}");
+    }
+    assert_eq!(told.len(), names.len(), "{told:#?}");
+    let presence = texts(&redis, &["KEYS", "cogworker:process:*"]);
+    assert!(presence.len() == 1 && presence[0].contains(&format!(":{}:", worker.pid())), "{presence:?}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Due jobs that a full Redis does not let through.
+//! Due jobs that cannot be read or moved: told once a second, and in nobody's way.
 
 use std::time::{Duration, Instant};
 
@@ -52,5 +52,28 @@ fn due_jobs_move_once_a_full_redis_has_room_again() -> TestResult {
     assert!(freed.elapsed() < Duration::from_secs(3), "{:?}", freed.elapsed());
     let told = complaints(&worker);
     assert!(!wait_until(Duration::from_millis(1500), || complaints(&worker) > told), "{:#?}", worker.log());
+    Ok(())
+}
+
+#[test]
+fn a_schedule_of_the_wrong_type_is_told_once_a_second_however_often_the_poller_is_woken() -> TestResult {
+    let redis = TestRedis::start()?;
+    // It would be moved away otherwise.
+    redis.cli(&["ACL", "SETUSER", "default", "-renamenx"]);
+    redis.cli(&["SET", "cogworker:schedule", "odd"]);
+    let (worker, _) = working(&redis, &[], &[])?;
+    let told = || worker.log().iter().filter(|line| line.contains("polling the schedule: failed")).count();
+    reach("it is told", || told() == 1)?;
+    let flooded = wait_until(Duration::from_millis(1500), || {
+        redis.cli(&["PUBLISH", "cogworker:wake", ""]);
+        told() > 3
+    });
+    assert!(!flooded, "{:#?}", worker.log());
+    let retry = r#"{"class":"NoopJob","args":[],"queue":"later","jid":"j"}"#;
+    redis.cli(&["ZADD", "cogworker:retry", "1", retry]);
+    redis.cli(&["PUBLISH", "cogworker:wake", ""]);
+    let moved = Instant::now();
+    reach("the retry is moved", || int(&redis, &["LLEN", "cogworker:queue:later"]) == 1)?;
+    assert!(moved.elapsed() < Duration::from_millis(500), "{:?}", moved.elapsed());
     Ok(())
 }
