@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cogworker_core::redis::RedisError;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tracing::{error, info, warn};
 
 /// While an outage lasts, a summary is logged so often (OUT-03).
@@ -20,6 +22,7 @@ const STILL_FAILING: Duration = Duration::from_secs(15);
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     current: Mutex<Option<Current>>,
+    over: Notify,
 }
 
 /// An outage that lasts.
@@ -69,7 +72,13 @@ impl Outage {
     pub(crate) fn recovered(&self, place: &'static str) {
         if let Some(News::Over { lasted, failures }) = self.worked(place, Instant::now()) {
             info!("redis is back after {:.1} s, {failures} calls failed meanwhile", lasted.as_secs_f64());
+            self.over.notify_waiters();
         }
+    }
+
+    /// Completes when an outage that began or lasts from now on is over.
+    pub(crate) fn over(&self) -> Notified<'_> {
+        self.over.notified()
     }
 
     /// True from the first failure until the end is told.

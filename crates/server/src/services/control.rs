@@ -39,11 +39,19 @@ impl Control {
                     continue;
                 }
             };
+            let over = self.outage.over();
+            tokio::pin!(over);
             loop {
                 let message = tokio::select! {
                     () = stop.cancelled() => {
                         subscriber.close().await;
                         return;
+                    }
+                    // The server it listens on may have been demoted meanwhile. Nothing tells a
+                    // connection that only listens, so it is replaced.
+                    () = &mut over => {
+                        subscriber.close().await;
+                        break;
                     }
                     message = subscriber.next() => message,
                 };
