@@ -8,6 +8,7 @@ mod replies;
 mod restarts;
 mod roles;
 mod round;
+mod sentinel;
 #[expect(dead_code, reason = "the other tests of the server use the rest")]
 #[path = "../server/support.rs"]
 mod support;
