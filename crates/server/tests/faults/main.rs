@@ -1,5 +1,6 @@
 //! Redis old, rude, gone, moved or guarded: the worker on real servers under real faults.
 
+mod access;
 mod cluster;
 mod connections;
 mod lost_replies;
