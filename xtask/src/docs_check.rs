@@ -1,5 +1,5 @@
 //! `cargo xtask docs-check`: links between the Markdown files lead somewhere, the README names the commands,
-//! and the list of Redis keys is complete.
+//! the list of Redis keys is complete, and the tests that promises name are there.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,6 +19,10 @@ pub(crate) fn run() -> Result<(), TaskError> {
     let layout = workspace::file(&root, "docs/redis-layout.md")?;
     if let (Some(keys), Some(layout)) = (keys, layout) {
         findings.extend(key_findings(&keys.text, &layout.text));
+    }
+    if let Some(delivery) = workspace::file(&root, "docs/delivery.md")? {
+        let sources = workspace::files(&root, "", "rs")?;
+        findings.extend(test_findings(&delivery, &sources));
     }
     step::conclude("docs-check", findings)?;
     println!("{} pages", pages.len());
@@ -117,6 +121,20 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
+/// A promise names the test that shows it: each name in code that is as long as a claim must be one.
+fn test_findings(page: &TextFile, sources: &[TextFile]) -> Vec<String> {
+    let prose: Vec<&str> = prose(&page.text).collect();
+    let prose = prose.join("\n");
+    let is_claim = |code: &&str| {
+        code.matches('_').count() >= 4
+            && code.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+    };
+    let claims = prose.split('`').skip(1).step_by(2).filter(is_claim);
+    let missing =
+        claims.filter(|claim| !sources.iter().any(|file| file.text.contains(&format!("fn {claim}("))));
+    missing.map(|claim| format!("{}: no such test: {claim}", page.path.display())).collect()
+}
+
 fn key_findings(keys: &str, layout: &str) -> Vec<String> {
     let patterns = key_patterns(keys);
     let missing = patterns.iter().filter(|pattern| !layout.contains(*pattern));
@@ -178,6 +196,14 @@ mod tests {
     fn the_readme_has_to_name_the_commands() {
         assert_eq!(readme_findings(&[page("README.md", "run `cargo xtask demo`")]).len(), 1);
         assert_eq!(readme_findings(&[]).len(), 2);
+    }
+
+    #[test]
+    fn a_promise_has_to_name_a_test_that_is_there() {
+        let text = "`it_holds_what_it_says`, `it_says_what_it_holds`, `fetch_jobs`, `a b_c_d_e_f`";
+        let sources = [page("a.rs", "async fn it_holds_what_it_says() {}")];
+        let findings = test_findings(&page("docs/d.md", text), &sources);
+        assert_eq!(findings, ["docs/d.md: no such test: it_says_what_it_holds"]);
     }
 
     #[test]

@@ -95,6 +95,7 @@ fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
         concurrency: cli.concurrency,
         queues: cli.queues,
         logfile: cli.logfile,
+        health_bind: cli.health_bind,
         environment: (name, source),
     };
     let (config, sources) = config::load(&flags, &env, cwd)?;

@@ -20,6 +20,7 @@ mod source;
 mod timings;
 mod yaml;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -58,7 +59,8 @@ pub struct Config {
     pub queues: Vec<String>,
     /// How jobs are taken off their queues.
     pub fetch: FetchMode,
-    /// The longest pause between two looks at queues that stay empty.
+    /// The longest pause between two looks at queues that no connection waits on: paused ones, and
+    /// those beyond the 32nd (RFETCH-05).
     pub fetch_idle_max_interval: Duration,
     /// How long a process must have been silent before others take over its jobs.
     pub orphan_threshold: Duration,
@@ -74,6 +76,8 @@ pub struct Config {
     pub environment: String,
     /// The log file; `None` is standard output.
     pub logfile: Option<PathBuf>,
+    /// Where health checks are answered over HTTP; `None` is nowhere (`docs/operations.md`).
+    pub health_bind: Option<SocketAddr>,
     /// Where Redis is.
     pub redis: RedisConfig,
     #[doc(hidden)]

@@ -17,6 +17,7 @@ mod context;
 mod engine;
 pub mod exit_code;
 mod handler;
+mod health;
 mod identity;
 mod job_error;
 pub mod logging;
@@ -30,5 +31,7 @@ pub use boot::{Boot, main};
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
+#[doc(hidden)]
+pub use health::HealthLimits;
 pub use job_error::{BoxError, JobError, JobResult};
 pub use server::{Server, ServerError, ServerHandle};

@@ -67,6 +67,12 @@ impl Outage {
         }
     }
 
+    /// How long the outage has lasted, if there is one.
+    pub(crate) fn lasts_for(&self) -> Option<Duration> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().map(|outage| outage.begun.elapsed())
+    }
+
     /// `place` worked. The outage is over when no place is failing any more: each that failed has
     /// worked since, or has not failed again for so long that it is no longer tried.
     pub(crate) fn recovered(&self, place: &'static str) {

@@ -1,6 +1,7 @@
 //! A worker: the engine and its services, from the first heartbeat to the last settlement.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
 use crate::context::RunScope;
 use crate::engine::{Command, Engine, EngineParts, Gauges, Lease, last_calls};
+use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
@@ -29,6 +31,7 @@ use crate::services::key_guard::KeyGuard;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
+use crate::services::watchdog::{Watchdog, WatchdogError, keep_turning};
 
 /// Why a worker could not run.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,14 @@ pub enum ServerError {
     /// The operating system refused a thread.
     #[error("start the worker's engine: {0}")]
     Engine(#[from] std::io::Error),
+    /// Health checks cannot be answered at the configured address.
+    #[error("start the worker: answer health checks at {address}: {source}")]
+    Health {
+        /// As configured.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// The engine ended by itself, which is a fault of ours.
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
@@ -49,6 +60,15 @@ pub enum ServerError {
         /// How many; -1 when the list cannot be read.
         held: i64,
     },
+}
+
+impl From<WatchdogError> for ServerError {
+    fn from(error: WatchdogError) -> Self {
+        match error {
+            WatchdogError::Bind(address, source) => Self::Health { address, source },
+            WatchdogError::Thread(source) => Self::Engine(source),
+        }
+    }
 }
 
 /// A worker that can be embedded in a program of your own. See [`main`](crate::main) for the
@@ -63,6 +83,7 @@ pub struct Server {
     hostname: String,
     commands: (UnboundedSender<Command>, UnboundedReceiver<Command>),
     stop: CancellationToken,
+    limits: HealthLimits,
 }
 
 impl std::fmt::Debug for Server {
@@ -105,6 +126,7 @@ impl Server {
     pub fn new<S: Send + Sync + 'static>(config: Config, app: App<S>) -> Self {
         let (identity, hostname) = new_identity();
         Self {
+            limits: HealthLimits::of(&config),
             config,
             registry: app.into_registry(),
             identity,
@@ -112,6 +134,14 @@ impl Server {
             commands: mpsc::unbounded_channel(),
             stop: CancellationToken::new(),
         }
+    }
+
+    /// When the worker is taken for stuck: for tests, which cannot wait so long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn health_limits(mut self, limits: HealthLimits) -> Self {
+        self.limits = limits;
+        self
     }
 
     /// `<hostname>:<pid>:<12 hex>`, as others see it in Redis.
@@ -130,16 +160,19 @@ impl Server {
     /// Redis away at the start is waited for; `shutdown` is honoured meanwhile (LIFE-02).
     ///
     /// # Errors
-    /// When the settings cannot be used, or the engine cannot be started or ends by itself.
+    /// When the settings cannot be used, the address for health checks cannot be had, or the engine cannot
+    /// be started or ends by itself.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();
         let stop = self.stop.clone();
         // Whoever drops this future wants the worker to end all the same.
         let _stops = stop.clone().drop_guard();
+        let health = Arc::new(Health::new(&self.config, self.identity.clone(), self.limits, stop.clone()));
+        let watchdog = Watchdog::start(health.clone(), self.config.health_bind)?;
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
         std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {
-            let _ = ended.send(self.run_engine(jobs));
+            let _ = ended.send(self.run_engine(jobs, &health));
         })?;
         tokio::pin!(end);
         let result = tokio::select! {
@@ -149,25 +182,26 @@ impl Server {
                 end.await
             }
         };
+        watchdog.end().await;
         result.unwrap_or(Err(ServerError::EngineEnded))
     }
 
     /// On threads of its own. One worker, rather than a single-threaded runtime: jobs that are
     /// polled in place may call `block_in_place`, which hands the other tasks to a fresh thread.
-    fn run_engine(self, jobs: Handle) -> Result<(), ServerError> {
+    fn run_engine(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("cogworker-engine")
             .enable_all()
             .build()?
-            .block_on(self.work(jobs))
+            .block_on(self.work(jobs, health))
     }
 
-    async fn work(self, jobs: Handle) -> Result<(), ServerError> {
-        let Self { config, registry, identity, hostname, commands, stop } = self;
+    async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
+        let Self { config, registry, identity, hostname, commands, stop, limits } = self;
+        let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
         let redis = Redis::connect_lazily(&config.redis)?;
-        let gauges = Arc::new(Gauges::default());
-        let outage = Arc::new(Outage::default());
+        tokio::spawn(keep_turning(pulse.clone(), redis.clone(), limits.turn));
         let poller_wake = Arc::new(Notify::new());
         let (command_sender, command_receiver) = commands;
         let mut distinct = config.queues.clone();
@@ -188,6 +222,8 @@ impl Server {
             timings: config.timings,
             lease: lease.clone(),
             gauges: gauges.clone(),
+            pulse: pulse.clone(),
+            stuck_call: limits.stuck_call,
             outage: outage.clone(),
             engine: command_sender.clone(),
         };
@@ -233,6 +269,8 @@ impl Server {
             lease,
             commands: command_receiver,
             poller_wake: poller_wake.clone(),
+            pulse,
+            limits,
         })?;
 
         let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());

@@ -117,7 +117,18 @@ fn p_59_print_config_says_each_value_and_its_source_but_no_password() {
         .unwrap();
     let env: EnvVars =
         [("COGWORKER_ORPHAN_THRESHOLD", "60"), ("RAILS_ENV", "production")].into_iter().collect();
-    let args = ["worker", "-C", "c.yml", "-q", "a,2", "-q", "b", "--print-config"];
+    let args = [
+        "worker",
+        "-C",
+        "c.yml",
+        "-q",
+        "a,2",
+        "-q",
+        "b",
+        "--health-bind",
+        "127.0.0.1:7433",
+        "--print-config",
+    ];
     let loaded = cli::load(args, &env, dir.path()).unwrap();
     assert!(loaded.print_config);
     let expected = "\
@@ -132,6 +143,7 @@ periodic_catch_up: true                 # default
 shutdown_timeout: 25                    # default
 environment: \"production\"               # env RAILS_ENV
 logfile: ~                              # default
+health_bind: \"127.0.0.1:7433\"           # flag --health-bind
 redis: \"redis://:***@127.0.0.1:6379/0\"  # c.yml:3
 redis_key_prefix: \"a\"                   # c.yml:4
 redis_connect_timeout: 5                # default

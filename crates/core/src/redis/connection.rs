@@ -238,14 +238,8 @@ impl Redis {
         error
     }
 
-    /// For an error that a script caught: a server that takes no writes is left, as it would be had it
-    /// refused the call itself.
-    pub(crate) async fn refused(&self, error: RedisError) -> RedisError {
-        self.reset().await;
-        error
-    }
-
-    async fn reset(&self) {
+    /// Replaces the connection, unless that is under way already; calls on it end with an error.
+    pub async fn reset(&self) {
         if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -56,7 +56,8 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
         let problem = problem.text()?;
         // A demoted server refuses every move, and looks as if each key stood in the way by itself.
         if !problem.is_empty() && RedisError::from_reply(&problem).is_outage() {
-            return Err(redis.refused(RedisError::from_reply(&problem)).await);
+            redis.reset().await;
+            return Err(RedisError::from_reply(&problem));
         }
         wrong.push(WrongKey {
             key: key.clone(),

@@ -37,6 +37,10 @@ pub struct Cli {
     #[arg(short = 'L', long, value_name = "PATH")]
     pub logfile: Option<PathBuf>,
 
+    /// Answer health checks over HTTP here: /live, /ready and /health
+    #[arg(long, value_name = "ADDR")]
+    pub health_bind: Option<String>,
+
     /// The environment; by default APP_ENV, RAILS_ENV, RACK_ENV or development
     #[arg(short, long, value_name = "ENV", value_parser = NonEmptyStringValueParser::new())]
     pub environment: Option<String>,

@@ -1,5 +1,6 @@
 //! Making a [`Config`] in code.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,7 @@ impl Default for ConfigBuilder {
             shutdown_timeout: Duration::from_secs(25),
             environment: "development".into(),
             logfile: None,
+            health_bind: None,
             redis: RedisConfig::default(),
             timings: super::Timings::default(),
         };
@@ -128,6 +130,12 @@ impl ConfigBuilder {
     /// The log file; without one, standard output.
     pub fn logfile(mut self, path: impl Into<PathBuf>) -> Self {
         self.config.logfile = Some(path.into());
+        self
+    }
+
+    /// Where health checks are answered; without it, nowhere. Port 0 is any free port.
+    pub fn health_bind(mut self, address: SocketAddr) -> Self {
+        self.config.health_bind = Some(address);
         self
     }
 

@@ -32,6 +32,8 @@ pub enum Key {
     Environment,
     /// [`Config::logfile`](super::Config::logfile)
     Logfile,
+    /// [`Config::health_bind`](super::Config::health_bind)
+    HealthBind,
     /// [`Config::redis`](super::Config::redis), but for the three below
     Redis,
     /// The prefix of every Redis key
@@ -46,7 +48,7 @@ const YEAR: f64 = 366.0 * 86_400.0;
 
 impl Key {
     /// Every setting, in the order in which they are documented and printed.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Concurrency,
         Self::Queues,
         Self::Fetch,
@@ -58,6 +60,7 @@ impl Key {
         Self::ShutdownTimeout,
         Self::Environment,
         Self::Logfile,
+        Self::HealthBind,
         Self::Redis,
         Self::RedisKeyPrefix,
         Self::RedisConnectTimeout,
@@ -78,6 +81,7 @@ impl Key {
             Self::ShutdownTimeout => "shutdown_timeout",
             Self::Environment => "environment",
             Self::Logfile => "logfile",
+            Self::HealthBind => "health_bind",
             Self::Redis => "redis",
             Self::RedisKeyPrefix => "redis_key_prefix",
             Self::RedisConnectTimeout => "redis_connect_timeout",
@@ -99,6 +103,7 @@ impl Key {
             Self::ShutdownTimeout => "COGWORKER_SHUTDOWN_TIMEOUT",
             Self::Environment => return None,
             Self::Logfile => "COGWORKER_LOGFILE",
+            Self::HealthBind => "COGWORKER_HEALTH_BIND",
             Self::Redis => redis_config::URL_VAR,
             Self::RedisKeyPrefix => redis_config::KEY_PREFIX_VAR,
             Self::RedisConnectTimeout => redis_config::CONNECT_TIMEOUT_VAR,
@@ -113,6 +118,7 @@ impl Key {
             Self::Queues => Some("--queue"),
             Self::Environment => Some("--environment"),
             Self::Logfile => Some("--logfile"),
+            Self::HealthBind => Some("--health-bind"),
             _ => None,
         }
     }
@@ -132,6 +138,7 @@ impl Key {
             Self::ShutdownTimeout => Rule::Seconds { min: 0.0, max: 86_400.0 },
             Self::Environment => Rule::Environment,
             Self::Logfile | Self::RedisKeyPrefix => Rule::Text,
+            Self::HealthBind => Rule::Address,
             Self::Redis => Rule::Redis,
             Self::RedisConnectTimeout | Self::RedisCommandTimeout => Rule::Seconds { min: 0.001, max: 600.0 },
         }

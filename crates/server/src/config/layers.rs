@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -97,6 +98,7 @@ pub(crate) struct Flags {
     pub(crate) concurrency: Option<u64>,
     pub(crate) queues: Vec<WeightedQueue>,
     pub(crate) logfile: Option<PathBuf>,
+    pub(crate) health_bind: Option<String>,
     /// Already chosen, as it decides which section of the file counts.
     pub(crate) environment: (String, Source),
 }
@@ -275,6 +277,9 @@ fn flag_layer(flags: &Flags) -> Result<Layer, LoadError> {
         };
         layer.read(Key::Logfile, &Node::text(text), at(Key::Logfile))?;
     }
+    if let Some(address) = &flags.health_bind {
+        layer.read(Key::HealthBind, &Node::text(address), at(Key::HealthBind))?;
+    }
     let (name, source) = &flags.environment;
     layer.read(Key::Environment, &Node::text(name), source.clone())?;
     Ok(layer)
@@ -294,6 +299,7 @@ struct Settings {
     shutdown_timeout: f64,
     environment: String,
     logfile: Option<PathBuf>,
+    health_bind: Option<SocketAddr>,
     redis: String,
     redis_key_prefix: Option<String>,
     redis_connect_timeout: f64,
@@ -323,6 +329,9 @@ impl Settings {
             .redis(redis);
         if let Some(path) = self.logfile {
             builder = builder.logfile(cwd.join(path));
+        }
+        if let Some(address) = self.health_bind {
+            builder = builder.health_bind(address);
         }
         builder.build().map_err(|error| match error {
             ConfigError::Invalid { key, source } => invalid(key, source),

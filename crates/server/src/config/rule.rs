@@ -2,6 +2,7 @@
 //!
 //! One rule serves the file, the environment, the flags and the builder, so that they agree.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use figment::value::Value;
@@ -56,6 +57,7 @@ pub(super) enum Rule {
     Fetch,
     Queues,
     Environment,
+    Address,
     Redis,
 }
 
@@ -70,6 +72,7 @@ impl Rule {
             Self::Fetch => "reliable or basic".into(),
             Self::Queues => "a list of queue names".into(),
             Self::Environment => "a name of 1 to 64 printable characters without spaces".into(),
+            Self::Address => "an IP address and a port such as 127.0.0.1:7433".into(),
             Self::Redis => "a url or a map of settings".into(),
         }
     }
@@ -104,6 +107,10 @@ impl Rule {
             Self::Environment => {
                 check_environment(text)?;
                 Value::from(text)
+            }
+            Self::Address => {
+                let address: SocketAddr = text.parse().map_err(|_| mismatch())?;
+                Value::from(address.to_string())
             }
             Self::Text if text.is_empty() => return Err(mismatch()),
             Self::Text | Self::Queues => Value::from(text),

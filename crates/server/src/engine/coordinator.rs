@@ -4,6 +4,7 @@ mod board;
 mod ending;
 mod fencing;
 mod fetching;
+mod progress;
 mod running;
 mod settling;
 mod strays;
@@ -29,6 +30,7 @@ use super::claim::Claim;
 use super::lease::Lease;
 use super::outcome::Rules;
 use super::pace::Pace;
+use super::pulse::Pulse;
 use super::queues::Queues;
 use super::reconcile::Reconciler;
 use super::runner::{Finished, Runner};
@@ -39,6 +41,7 @@ use super::waits::{WaitEnd, Waits};
 use crate::app::Registry;
 use crate::config::Config;
 use crate::context::RunScope;
+use crate::health::HealthLimits;
 use crate::outage::Outage;
 
 /// Jobs run in place between two looks at the sockets.
@@ -55,8 +58,6 @@ const BOARD_PERIOD: Duration = Duration::from_millis(100);
 const SHORTEST_SLEEP: Duration = Duration::from_millis(1);
 /// How often strays are looked for; the second is used after a call of unknown fate.
 const RECONCILE_PERIODS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// How often paused queues are looked at, and queues beyond the number of waits.
-const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// So many looks may only count; then one compares job by job.
 const GLANCES: u32 = 11;
 /// The most strays one look finds.
@@ -104,6 +105,8 @@ pub(crate) struct EngineParts {
     pub(crate) commands: UnboundedReceiver<Command>,
     /// Told of new retries, which may be due before all others.
     pub(crate) poller_wake: Arc<Notify>,
+    pub(crate) pulse: Arc<Pulse>,
+    pub(crate) limits: HealthLimits,
 }
 
 type InFlight<T> = Option<Pin<Box<dyn Future<Output = Result<T, RedisError>> + Send>>>;
@@ -125,6 +128,8 @@ pub(crate) struct Engine {
     outage: Arc<Outage>,
     lease: Arc<Lease>,
     poller_wake: Arc<Notify>,
+    pulse: Arc<Pulse>,
+    limits: HealthLimits,
 
     commands: UnboundedReceiver<Command>,
     finished: UnboundedReceiver<Finished>,
@@ -151,6 +156,8 @@ pub(crate) struct Engine {
     next_board: Instant,
     next_look: Instant,
     next_glance: Instant,
+    /// Between two looks at queues that have no wait: paused ones, and those one too many.
+    glance_period: Duration,
     suspicious: bool,
     /// Looks since the last that compared job by job.
     glances: u32,
@@ -180,11 +187,24 @@ impl Engine {
         let (finished_sender, finished) = mpsc::unbounded_channel();
         let (ends_sender, wait_ends) = mpsc::unbounded_channel();
         let held = if parts.gauges.basic.load(Ordering::Relaxed) { Held::Popped } else { Held::Listed };
-        let waits = Waits::start(&parts.redis, &parts.identity, queues.names(), held, &ends_sender)?;
+        let waits = Waits::start(
+            &parts.redis,
+            &parts.identity,
+            queues.names(),
+            held,
+            (&parts.pulse, &parts.limits),
+            &ends_sender,
+        )?;
         let now = Instant::now();
         Ok(Self {
             lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
-            runner: Runner::new(parts.registry, parts.scope, parts.jobs.clone(), finished_sender),
+            runner: Runner::new(
+                parts.registry,
+                parts.scope,
+                parts.jobs.clone(),
+                parts.pulse.clone(),
+                finished_sender,
+            ),
             jobs: parts.jobs,
             slots: Slots::new(parts.config.concurrency),
             pace: Pace::new(),
@@ -199,6 +219,8 @@ impl Engine {
             outage: parts.outage,
             lease: parts.lease,
             poller_wake: parts.poller_wake,
+            pulse: parts.pulse,
+            limits: parts.limits,
             commands: parts.commands,
             finished,
             wait_ends,
@@ -219,6 +241,7 @@ impl Engine {
             next_board: now,
             next_look: now + RECONCILE_PERIODS.0,
             next_glance: now,
+            glance_period: parts.config.fetch_idle_max_interval,
             suspicious: false,
             glances: 0,
             wait_failed: false,
@@ -238,6 +261,7 @@ impl Engine {
             self.plan_waits();
             self.plan_board();
             self.plan_look();
+            self.show_progress();
             if self.may_end() {
                 break;
             }
@@ -245,6 +269,7 @@ impl Engine {
             self.handle(event);
             self.take_what_is_ready();
         }
+        self.pulse.loop_ended();
         if timeout(last_calls(&self.outage), self.give_back_leftovers()).await.is_err() {
             warn!("could not look for jobs left on this process's list");
         }
@@ -311,7 +336,7 @@ impl Engine {
     /// The next moment at which something is due by the clock.
     fn next_wake(&self) -> Instant {
         let now = Instant::now();
-        let mut wake = self.next_look;
+        let mut wake = self.next_look.min(now + self.limits.turn);
         let mut sooner = |at: Instant| wake = wake.min(at);
         if self.board.is_none() && self.slots.board_is_live() {
             sooner(self.next_board);

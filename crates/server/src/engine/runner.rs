@@ -16,6 +16,7 @@ use tokio::task::AbortHandle;
 
 use super::claim::Claim;
 use super::pace::ClassPace;
+use super::pulse::Pulse;
 use super::slots::RunId;
 use crate::app::Registry;
 use crate::context::{Cancellation, RunScope};
@@ -49,6 +50,7 @@ pub(crate) struct Runner {
     by_name: HashMap<&'static str, usize>,
     scope: Arc<RunScope>,
     jobs: Handle,
+    pulse: Arc<Pulse>,
     finished: UnboundedSender<Finished>,
 }
 
@@ -60,15 +62,19 @@ impl Runner {
         registry: Registry,
         scope: Arc<RunScope>,
         jobs: Handle,
+        pulse: Arc<Pulse>,
         finished: UnboundedSender<Finished>,
     ) -> Self {
         let mut classes = Vec::new();
         let mut by_name = HashMap::new();
+        let mut names = Vec::new();
         for (name, prepare) in registry.handlers {
             by_name.insert(name, classes.len());
+            names.push(name);
             classes.push(Class { prepare, pace: ClassPace::default() });
         }
-        Self { classes, by_name, scope, jobs, finished }
+        pulse.name_classes(names);
+        Self { classes, by_name, scope, jobs, pulse, finished }
     }
 
     /// The class of a claim, to be given to [`start`](Self::start).
@@ -95,6 +101,7 @@ impl Runner {
             let known = self.by_name.keys().copied();
             return Started::Ended(Err(Failure::unknown_class(job.class(), known)));
         };
+        let _polling = self.pulse.polling(class);
         let cancellation = Cancellation::default();
         let to_run = JobToRun {
             raw: &claim.raw,

@@ -14,6 +14,10 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinHandle;
 
+use super::pulse::Pulse;
+use super::within::within;
+use crate::health::HealthLimits;
+
 /// The most queues waited on; the others are looked at in turn. A connection costs about 50 kB.
 pub(crate) const MOST_WAITS: usize = 32;
 
@@ -37,9 +41,8 @@ enum State {
 
 struct Wait {
     state: State,
-    arm: Arc<Notify>,
-    disarm: Arc<Notify>,
-    task: JoinHandle<()>,
+    task: Arc<WaitTask>,
+    run: JoinHandle<()>,
 }
 
 /// The waits of a process, by queue.
@@ -57,34 +60,34 @@ impl Waits {
         identity: &str,
         queues: &[Arc<str>],
         held: Held,
+        (pulse, limits): (&Arc<Pulse>, &HealthLimits),
         ends: &UnboundedSender<WaitEnd>,
     ) -> Result<Self, RedisError> {
         // Few queues ask again every 10 s, many less often: about one command a second in all.
         let count = queues.len().min(MOST_WAITS);
-        let block = Duration::from_secs(count.clamp(10, 30) as u64);
+        let block = Duration::from_secs(count.clamp(10, 30) as u64).min(limits.wait_block);
+        pulse.waits_block(block);
         let mut waits = Vec::with_capacity(count);
         let pops = Arc::new(AtomicBool::new(held == Held::Popped));
         for (queue, name) in queues.iter().enumerate().take(count) {
-            let task = WaitTask {
+            let task = Arc::new(WaitTask {
                 queue,
                 name: name.clone(),
                 source: redis.keys().queue(name),
                 destination: redis.keys().inprogress(identity),
                 pause_set: redis.keys().paused_queues(),
                 block,
+                stuck: block + limits.stuck_wait,
+                what: format!("the wait for jobs on {name}"),
+                pulse: pulse.clone(),
                 waiter: Waiter::connect_lazily(redis.config())?,
                 redis: redis.clone(),
                 ends: ends.clone(),
                 pops: pops.clone(),
-                arm: Arc::new(Notify::new()),
-                disarm: Arc::new(Notify::new()),
-            };
-            waits.push(Wait {
-                state: State::Idle,
-                arm: task.arm.clone(),
-                disarm: task.disarm.clone(),
-                task: tokio::spawn(task.run()),
+                arm: Notify::new(),
+                disarm: Notify::new(),
             });
+            waits.push(Wait { state: State::Idle, run: tokio::spawn(task.clone().run()), task });
         }
         Ok(Self { waits, pops })
     }
@@ -98,7 +101,7 @@ impl Waits {
     pub(crate) fn arm(&mut self, queue: usize) {
         if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Idle) {
             wait.state = State::Armed;
-            wait.arm.notify_one();
+            wait.task.arm.notify_one();
         }
     }
 
@@ -106,7 +109,7 @@ impl Waits {
     pub(crate) fn disarm(&mut self, queue: usize) {
         if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Armed) {
             wait.state = State::Disarming;
-            wait.disarm.notify_one();
+            wait.task.disarm.notify_one();
         }
     }
 
@@ -129,6 +132,22 @@ impl Waits {
         self.waits.iter().any(|wait| wait.state != State::Idle)
     }
 
+    /// Starts the waits again whose task is gone, which is a fault of ours or of the client
+    /// library: their ends will never be told. Their queues.
+    pub(crate) fn revive_lost(&mut self) -> Vec<usize> {
+        let mut lost = Vec::new();
+        for (queue, wait) in self.waits.iter_mut().enumerate().filter(|(_, wait)| wait.run.is_finished()) {
+            wait.task.pulse.wait_ended(queue);
+            *wait = Wait {
+                state: State::Idle,
+                run: tokio::spawn(wait.task.clone().run()),
+                task: wait.task.clone(),
+            };
+            lost.push(queue);
+        }
+        lost
+    }
+
     /// How many queues have a wait.
     pub(crate) fn count(&self) -> usize {
         self.waits.len()
@@ -138,7 +157,7 @@ impl Waits {
 impl Drop for Waits {
     fn drop(&mut self) {
         for wait in &self.waits {
-            wait.task.abort();
+            wait.run.abort();
         }
     }
 }
@@ -150,16 +169,21 @@ struct WaitTask {
     destination: String,
     pause_set: String,
     block: Duration,
+    /// A round that lasts longer is given up.
+    stuck: Duration,
+    /// For the log.
+    what: String,
+    pulse: Arc<Pulse>,
     waiter: Waiter,
     redis: Redis,
     ends: UnboundedSender<WaitEnd>,
     pops: Arc<AtomicBool>,
-    arm: Arc<Notify>,
-    disarm: Arc<Notify>,
+    arm: Notify,
+    disarm: Notify,
 }
 
 impl WaitTask {
-    async fn run(self) {
+    async fn run(self: Arc<Self>) {
         loop {
             self.arm.notified().await;
             let held = if self.pops.load(Ordering::Acquire) { Held::Popped } else { Held::Listed };
@@ -175,7 +199,9 @@ impl WaitTask {
         let destination = (held == Held::Listed).then_some(self.destination.as_str());
         let mut disarmed = false;
         while !disarmed {
-            let wait = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
+            let call = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
+            let wait = within(&self.what, self.stuck, call, self.waiter.reset());
+            self.pulse.wait_began(self.queue, self.pulse.now());
             tokio::pin!(wait);
             let result = loop {
                 tokio::select! {
@@ -186,6 +212,7 @@ impl WaitTask {
                     () = self.unblock(), if disarmed => {}
                 }
             };
+            self.pulse.wait_ended(self.queue);
             if !matches!(result, Ok(None)) {
                 return result;
             }
@@ -197,5 +224,33 @@ impl WaitTask {
         if !self.waiter.unblock(&self.redis, &self.source).await {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cogworker_core::redis_config::RedisConfig;
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[tokio::test]
+    async fn a_wait_whose_task_is_gone_begins_anew_once() {
+        // Nobody listens there: the waits are never under way.
+        let redis = Redis::connect_lazily(&RedisConfig::new("redis://127.0.0.1:1").unwrap()).unwrap();
+        let limits = HealthLimits::of(&Config::builder().build().unwrap());
+        let (ends, _received) = mpsc::unbounded_channel();
+        let queues = ["a".into(), "b".into()];
+        let mut waits =
+            Waits::start(&redis, "me", &queues, Held::Listed, (&Arc::default(), &limits), &ends).unwrap();
+        waits.arm(1);
+        assert!(waits.revive_lost().is_empty());
+        waits.waits[1].run.abort();
+        while !waits.waits[1].run.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(waits.revive_lost(), [1]);
+        assert!(waits.revive_lost().is_empty() && !waits.any_under_way());
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::config::{Config, Timings};
-use crate::engine::{Command, Gauges, Lease};
+use crate::engine::{Command, Gauges, Lease, Pulse, within};
 use crate::identity::rss_kb;
 use crate::outage::Outage;
 use crate::services::supervise;
@@ -33,6 +33,9 @@ pub(crate) struct Heartbeat {
     pub(crate) timings: Timings,
     pub(crate) lease: Arc<Lease>,
     pub(crate) gauges: Arc<Gauges>,
+    pub(crate) pulse: Arc<Pulse>,
+    /// A beat that takes longer is given up.
+    pub(crate) stuck_call: Duration,
     pub(crate) outage: Arc<Outage>,
     pub(crate) engine: UnboundedSender<Command>,
 }
@@ -55,7 +58,10 @@ impl Heartbeat {
                 biased;
                 () = stop.cancelled() => return false,
                 beaten = self.beat() => match beaten {
-                    Ok(()) => return true,
+                    Ok(()) => {
+                        self.pulse.connected(true, self.pulse.now());
+                        return true;
+                    }
                     Err(failure) => self.outage.report("the first heartbeat", &failure),
                 },
             }
@@ -89,8 +95,11 @@ impl Heartbeat {
                 () = stop.cancelled() => break,
                 () = tokio::time::sleep(self.timings.beat) => {}
             }
-            if let Err(failure) = self.beat().await {
-                self.outage.report("the heartbeat", &failure);
+            tokio::select! {
+                () = stop.cancelled() => break,
+                beaten = self.beat() => if let Err(failure) = beaten {
+                    self.outage.report("the heartbeat", &failure);
+                },
             }
         }
         self.redis.close().await;
@@ -109,8 +118,11 @@ impl Heartbeat {
             reliable: !self.gauges.basic.load(Ordering::Relaxed),
             queues: &self.distinct_queues,
         };
-        let BeatReply { errors, paused, processes } = scripts::beat(&self.redis, &beat).await?;
+        let call = scripts::beat(&self.redis, &beat);
+        let BeatReply { errors, paused, processes } =
+            within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
         self.lease.renew(sent_at);
+        self.pulse.beaten(self.pulse.now());
         self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");
         self.outage.recovered("the heartbeat");

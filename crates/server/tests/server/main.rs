@@ -6,6 +6,7 @@ mod counters;
 mod failures;
 mod fencing;
 mod handlers;
+mod health;
 mod key_guard;
 mod outages;
 mod ownership;

@@ -206,10 +206,13 @@ pub(crate) fn start_worker<S: Send + Sync + 'static>(
         .shutdown_timeout(Duration::from_millis(200))
         .build()?;
     configure(&mut config);
-    let server = Server::new(config, app);
+    Ok(start_server(Server::new(config, app)))
+}
+
+pub(crate) fn start_server(server: Server) -> Worker {
     let (identity, handle) = (server.identity().to_owned(), server.handle());
     let run = tokio::spawn(server.run(std::future::pending()));
-    Ok(Worker { identity, handle, run })
+    Worker { identity, handle, run }
 }
 
 /// A worker that runs inside the test.

@@ -7,6 +7,7 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts;
 
 use super::{BOARD_PERIOD, Engine, REFUSED_PAUSE};
+use crate::engine::within::within;
 
 impl Engine {
     pub(super) fn plan_board(&mut self) {
@@ -21,8 +22,11 @@ impl Engine {
         }
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         let ttl = PRESENCE_TTL.as_secs();
-        self.board =
-            Some(Box::pin(async move { scripts::publish_work(&redis, &identity, ttl, show, &clear).await }));
+        let limit = self.limits.stuck_call;
+        self.board = Some(Box::pin(async move {
+            let call = scripts::publish_work(&redis, &identity, ttl, show, &clear);
+            within("showing running jobs", limit, call, redis.reset()).await
+        }));
     }
 
     pub(super) fn board_written(&mut self, result: Result<(), RedisError>) {

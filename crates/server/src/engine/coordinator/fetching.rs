@@ -8,10 +8,11 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Fetched, Held};
 use tracing::{error, warn};
 
-use super::{Engine, LOOK_AGAIN, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
+use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
 use crate::engine::waits::WaitEnd;
+use crate::engine::within::within;
 
 impl Engine {
     /// True when no slot has become free for so long that others can run what is taken ahead here
@@ -50,7 +51,7 @@ impl Engine {
         }
         self.hungry |= self.queues.admit(now);
         if self.needs_glances() && now >= self.next_glance {
-            self.next_glance = now + LOOK_AGAIN;
+            self.next_glance = now + self.glance_period;
             self.hungry = true;
         }
         if !self.hungry {
@@ -72,17 +73,21 @@ impl Engine {
         let names: Vec<Arc<str>> =
             self.fetch_order.iter().map(|index| self.queues.name(*index).clone()).collect();
         let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
-        let held = self.held;
+        let (held, limit) = (self.held, self.limits.stuck_call);
         self.fetch = Some(Box::pin(async move {
-            match held {
-                Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
-                Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
-            }
+            let call = async {
+                match held {
+                    Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
+                    Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
+                }
+            };
+            within("fetching jobs", limit, call, redis.reset()).await
         }));
     }
 
     pub(super) fn fetched(&mut self, result: Result<Fetched, RedisError>) {
         self.fetch = None;
+        self.pulse.fetched(result.is_ok(), self.pulse.now());
         let fetched = match result {
             Ok(fetched) => fetched,
             Err(error) => {
@@ -180,6 +185,7 @@ impl Engine {
                 self.hungry = true;
                 self.wait_failed = true;
                 if error.is_outage() {
+                    self.pulse.fetched(false, self.pulse.now());
                     self.fetch_not_before = Instant::now() + RETRY_PAUSE;
                 } else {
                     self.queues.bar(end.queue, Instant::now() + REFUSED_PAUSE);

@@ -8,6 +8,7 @@ use cogworker_core::time::EpochSeconds;
 use tracing::warn;
 
 use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE};
+use crate::engine::within::within;
 
 impl Engine {
     pub(super) fn plan_settle(&mut self) {
@@ -16,8 +17,10 @@ impl Engine {
         }
         let Some(batch) = self.settler.next_batch(Instant::now()) else { return };
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
+        let limit = self.limits.stuck_call;
         self.settle = Some(Box::pin(async move {
-            scripts::settle_jobs(&redis, &identity, EpochSeconds::now(), batch).await
+            let call = scripts::settle_jobs(&redis, &identity, EpochSeconds::now(), batch);
+            within("settling jobs", limit, call, redis.reset()).await
         }));
     }
 

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::{Engine, GLANCES, LOOK_LIMIT, RECONCILE_PERIODS};
 use crate::engine::claim::Claim;
+use crate::engine::within::within;
 
 /// A delivery can be later than its adoption by as much as a call may take.
 const LATE_DELIVERY: Duration = Duration::from_secs(60);
@@ -18,7 +19,13 @@ const LATE_DELIVERY: Duration = Duration::from_secs(60);
 impl Engine {
     pub(super) fn plan_look(&mut self) {
         let now = Instant::now();
-        if self.look.is_some() || now < self.next_look {
+        if self.look.is_some() {
+            return;
+        }
+        if self.suspicious {
+            self.next_look = self.next_look.min(now + RECONCILE_PERIODS.1);
+        }
+        if now < self.next_look {
             return;
         }
         // Never due while it is away: the reply sets the next time.
@@ -28,10 +35,11 @@ impl Engine {
         let exact = self.suspicious || !self.missing.is_empty() || self.glances >= GLANCES;
         self.glances = if exact { 0 } else { self.glances + 1 };
         let known = (!exact).then(|| self.buffer.len() + self.slots.busy() + self.settler.count());
-        self.look =
-            Some(Box::pin(
-                async move { scripts::list_inprogress(&redis, &identity, LOOK_LIMIT, known).await },
-            ));
+        let limit = self.limits.stuck_call;
+        self.look = Some(Box::pin(async move {
+            let call = scripts::list_inprogress(&redis, &identity, LOOK_LIMIT, known);
+            within("looking for strays", limit, call, redis.reset()).await
+        }));
     }
 
     pub(super) fn looked(&mut self, result: Result<Option<Vec<Bytes>>, RedisError>) {
@@ -41,7 +49,8 @@ impl Engine {
                 self.outage.recovered("looking for strays");
                 // An idle wait tells nothing for a long time; one that has not failed since the last
                 // look is well.
-                if !std::mem::take(&mut self.wait_failed) {
+                let wait_failed = std::mem::take(&mut self.wait_failed);
+                if !wait_failed {
                     self.outage.recovered("waiting for jobs");
                 }
                 if let Some(listed) = listed {
@@ -50,6 +59,7 @@ impl Engine {
                         self.note_missing(&listed);
                     }
                 }
+                self.suspicious |= wait_failed;
             }
             Err(error) => self.outage.report("looking for strays", &error),
         }

@@ -2,9 +2,11 @@
 
 mod boot;
 mod building;
+mod cluster;
 mod configuration;
 mod crashes;
 mod due_jobs;
+mod health;
 mod jobs;
 mod outages;
 mod signals;
