@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::{Client, SubscriberClient};
-use fred::interfaces::{ClientLike, EventInterface};
+use fred::interfaces::EventInterface;
 use fred::types::Builder;
 use fred::types::RespVersion;
 use fred::types::config::{
@@ -40,7 +40,7 @@ pub(super) fn subscriber(config: &RedisConfig) -> Result<SubscriberClient, Redis
 /// they had then: with those gone, or moved to other addresses as in a container platform, it would
 /// never connect again. With none noted it asks the configured ones, by name. It has no public way to
 /// forget them. Needs a tokio runtime.
-fn ask_configured_sentinels(client: &(impl ClientLike + EventInterface), config: &RedisConfig) {
+fn ask_configured_sentinels(client: &impl EventInterface, config: &RedisConfig) {
     if !matches!(config.topology, Topology::Sentinel { .. }) {
         return;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fred::clients::SubscriberClient;
 use fred::interfaces::{ClientLike, EventInterface, PubsubInterface};
-use fred::types::Message;
+use fred::types::{Message, Value};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -14,6 +14,12 @@ use tokio::time::{sleep, timeout};
 
 use super::{RedisError, hardened};
 use crate::redis_config::RedisConfig;
+
+/// How a message to ourselves starts.
+const PROBE: &str = "cogworker:probe:";
+
+/// How long it may be on its way.
+const ECHO_LIMIT: Duration = Duration::from_secs(2);
 
 /// The pause before a failed subscription is tried again: an outage ends by itself, a refusal lasts.
 const AGAIN_AFTER: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -44,6 +50,30 @@ impl fmt::Debug for Subscriber {
     }
 }
 
+/// Subscribes, and makes sure of it: the library takes a subscription for made once it is sent, and a
+/// server that is busy refuses it without cutting the connection. So a message has to come back.
+async fn subscribe(client: &SubscriberClient, channels: &[String], number: u64) -> Result<(), RedisError> {
+    let Some(channel) = channels.first() else { return Ok(()) };
+    let mut messages = client.message_rx();
+    let probe = format!("{PROBE}{}:{number}", client.id());
+    let sent = async {
+        client.subscribe(channels.to_vec()).await?;
+        client.publish::<Value, _, _>(channel.as_str(), probe.as_str()).await
+    };
+    sent.await.map_err(|error| RedisError::from_fred(&error))?;
+    let echo = async {
+        loop {
+            match messages.recv().await {
+                Ok(message) if message.value.as_str().as_deref() == Some(&probe) => return Ok(()),
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return Err(RedisError::Disconnected("closed".into())),
+            }
+        }
+    };
+    let silent = |_| RedisError::TimedOut(format!("no message came back from {channel}"));
+    timeout(ECHO_LIMIT, echo).await.map_err(silent)?
+}
+
 impl Subscriber {
     /// Starts connecting and returns at once; the subscriptions are made when the connection
     /// stands.
@@ -55,17 +85,22 @@ impl Subscriber {
         client.connect();
         let (outcomes, attempts) = mpsc::unbounded_channel();
         let resubscribing = tokio::spawn(async move {
+            let mut number: u64 = 0;
             while !matches!(connections.recv().await, Err(RecvError::Closed)) {
-                // A server that is busy or loading refuses, and does not cut the connection: without
-                // another try nothing would be heard until the next reconnect.
-                while let Err(error) = subscribing.subscribe(channels.clone()).await {
-                    let error = RedisError::from_fred(&error);
-                    let (outage, refusal) = AGAIN_AFTER;
-                    let pause = if error.is_outage() { outage } else { refusal };
-                    let _ = outcomes.send(Err(error));
+                number += 1;
+                let subscribed = subscribe(&subscribing, &channels, number).await;
+                let (outage, refusal) = AGAIN_AFTER;
+                let pause = match &subscribed {
+                    Ok(()) => None,
+                    Err(error) if error.is_outage() => Some(outage),
+                    Err(_) => Some(refusal),
+                };
+                let _ = outcomes.send(subscribed);
+                if let Some(pause) = pause {
+                    // Anew from the connection on, as replies may have lost their order on this one.
                     sleep(pause).await;
+                    let _ = timeout(Duration::from_millis(500), subscribing.force_reconnection()).await;
                 }
-                let _ = outcomes.send(Ok(()));
             }
         });
         Ok(Self { client, messages, attempts, resubscribing })
@@ -84,6 +119,9 @@ impl Subscriber {
             match message {
                 Ok(message) => {
                     let text = message.value.into_string().unwrap_or_default();
+                    if text.starts_with(PROBE) {
+                        continue;
+                    }
                     return Some(Heard::Message(message.channel.to_string(), text));
                 }
                 // Too slow to keep up: the oldest are gone, the newer ones still count.

@@ -8,4 +8,5 @@ mod scripts_guard;
 mod scripts_jobs;
 mod scripts_recovery;
 mod scripts_sets;
+mod subscriber;
 mod support;

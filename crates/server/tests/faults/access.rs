@@ -55,8 +55,9 @@ async fn everything(redis: &TestRedis, url: &str) -> TestResult {
     let entry = client.schedule().page(0, 10).await?.entries.remove(0).raw;
     assert!(client.schedule().delete(&entry).await?);
     client.schedule().clear().await?;
-    (client.processes().await?, client.running_jobs().await?, client.throughput(2).await?);
-    (client.redis_info().await?, client.attempts("x").await?, client.redis().server_version().await?);
+    assert_eq!((client.processes().await?.len(), client.running_jobs().await?.len()), (1, 0));
+    assert!(!client.throughput(2).await?.is_empty() && client.attempts("x").await?.is_empty());
+    assert!(!client.redis_info().await?.is_empty() && client.redis().server_version().await?.is_some());
     stage.worker.stop().await?;
     redis.cli(&["DEL", "cogworker:stats:processed"]);
     Stage::set(&config, |_| {}).await?.play().await?;

@@ -1,17 +1,19 @@
 //! A Redis Cluster of three nodes: all keys of an installation share one slot by their prefix.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cogworker_client::Client;
 use cogworker_core::redis::Call;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::scripts;
 use cogworker_server::{App, Config, Server};
-use cogworker_testing::TestCluster;
+use cogworker_testing::{TestCluster, TestRedisOptions};
 
-use crate::round::{Stage, reach};
+use crate::round::{Stage, measured, reach};
 use crate::support::{self, Numbered, TestResult};
 
+/// Longest from the return of a node to the next run.
+const RESUMED: Duration = Duration::from_secs(10);
 const DEAD: &str = "dead:1:aaaaaaaaaaaa";
 const UNKNOWN: &str = "unknown:1:aaaaaaaaaaaa";
 
@@ -122,4 +124,33 @@ async fn a_cluster_without_a_hash_tag_is_refused_before_anything_is_written() ->
         assert_eq!(node.cli(&["DBSIZE"]), 0);
     }
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_dies_and_comes_back_is_worked_with_again() -> TestResult {
+    let options = TestRedisOptions::new().appendonly(true).arg("--appendfsync").arg("always");
+    let cluster = TestCluster::start_with(options)?;
+    let redis = config(&cluster, "{cog}")?;
+    let owner = cluster.node_of("{cog}")?;
+    let stage = Stage::set(&redis, |config| config.timings.beat = Duration::from_millis(200)).await?;
+    stage.client.push_bulk(&(0..1000).map(Numbered).collect::<Vec<_>>()).await?;
+    support::reach("some ran", || stage.traces.numbers.len() > 100)?;
+    owner.kill();
+    let failing = stage.client.perform_async(&Numbered(5000)).await;
+    assert!(failing.is_err(), "{failing:?}");
+    owner.restart()?;
+    cluster.wait_until_ok()?;
+    let begun = Instant::now();
+    while stage.client.perform_async(&Numbered(1000)).await.is_err() {
+        assert!(begun.elapsed() < RESUMED);
+    }
+    support::reach("it runs", || stage.traces.numbers.all().contains(&1000))?;
+    let took = measured("cluster: the node with the keys was killed and restarted", begun);
+    assert!(took < RESUMED, "{took:?}");
+    reach("all are counted", || async { Ok(stage.totals().await? == [1001, 0, 0, 0]) }).await?;
+    let mut numbers = stage.traces.sorted();
+    numbers.dedup();
+    assert_eq!(numbers, (0..=1000).collect::<Vec<_>>());
+    reach("nothing is in progress", || async { Ok(stage.in_progress().await? == 0) }).await?;
+    stage.worker.stop().await
 }

@@ -106,6 +106,17 @@ async fn jobs_that_end_on_a_replica_without_its_primary_are_settled_once_out_01(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_that_end_on_a_primary_that_wants_a_replica_for_its_writes_are_settled_once() -> TestResult {
+    jobs_end_during(
+        TestRedisOptions::new(),
+        "NOREPLICAS",
+        |site| site.run(&["CONFIG", "SET", "min-replicas-to-write", "1"]).map(drop),
+        |site| site.run(&["CONFIG", "SET", "min-replicas-to-write", "0"]).map(drop),
+    )
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_that_end_while_the_server_loads_are_settled_once_out_01() -> TestResult {
     let options = TestRedisOptions::new()
         .arg("--enable-debug-command")
