@@ -38,11 +38,12 @@ use super::settler::Settler;
 use super::shutdown::Shutdown;
 use super::slots::{RunId, Slots};
 use super::waits::{WaitEnd, Waits};
-use crate::app::Registry;
+use crate::app::{History, Registry};
 use crate::config::Config;
-use crate::context::RunScope;
+use crate::deaths::Deaths;
 use crate::health::HealthLimits;
 use crate::outage::Outage;
+use crate::run::RunScope;
 
 /// Jobs run in place between two looks at the sockets.
 const IN_PLACE_BURST: usize = 64;
@@ -107,6 +108,7 @@ pub(crate) struct EngineParts {
     pub(crate) poller_wake: Arc<Notify>,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) limits: HealthLimits,
+    pub(crate) deaths: Deaths,
 }
 
 type InFlight<T> = Option<Pin<Box<dyn Future<Output = Result<T, RedisError>> + Send>>>;
@@ -115,6 +117,9 @@ pub(crate) struct Engine {
     redis: Redis,
     identity: Arc<str>,
     lock_ttl: u64,
+    status_ttl: Option<u64>,
+    history: Option<History>,
+    deaths: Deaths,
     queues: Queues,
     slots: Slots,
     pace: Pace,
@@ -141,7 +146,7 @@ pub(crate) struct Engine {
     fetch_begun: Instant,
     settle: InFlight<Settled>,
     look: InFlight<Option<Vec<Bytes>>>,
-    board: InFlight<()>,
+    board: InFlight<Option<RedisError>>,
 
     /// There may be a backlog: fetch rather than wait.
     hungry: bool,
@@ -173,7 +178,7 @@ enum Event {
     Fetched(Result<Fetched, RedisError>),
     Settled(Result<Settled, RedisError>),
     Looked(Result<Option<Vec<Bytes>>, RedisError>),
-    BoardWritten(Result<(), RedisError>),
+    BoardWritten(Result<Option<RedisError>, RedisError>),
     Finished(Finished),
     WaitEnded(WaitEnd),
     Command(Command),
@@ -198,6 +203,9 @@ impl Engine {
         let now = Instant::now();
         Ok(Self {
             lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            status_ttl: parts.registry.status_ttl.map(|ttl| ttl.as_secs().max(1)),
+            history: parts.registry.history,
+            deaths: parts.deaths,
             runner: Runner::new(
                 parts.registry,
                 parts.scope,
@@ -289,7 +297,13 @@ impl Engine {
     }
 
     fn rules(&self) -> Rules<'_> {
-        Rules { keys: self.redis.keys(), lock_ttl: self.lock_ttl }
+        Rules {
+            keys: self.redis.keys(),
+            lock_ttl: self.lock_ttl,
+            status_ttl: self.status_ttl,
+            history: self.history.is_some(),
+            deaths: self.deaths.are_heard(),
+        }
     }
 
     async fn next_event(&mut self) -> Event {

@@ -15,7 +15,7 @@ impl Engine {
         if self.settle.is_some() {
             return;
         }
-        let Some(batch) = self.settler.next_batch(Instant::now()) else { return };
+        let Some(batch) = self.settler.next_batch(Instant::now(), self.history) else { return };
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         let limit = self.limits.stuck_call;
         self.settle = Some(Box::pin(async move {
@@ -38,6 +38,13 @@ impl Engine {
                 }
                 if let Some(error) = effects.error {
                     self.outage.report("settling a job", &error);
+                }
+                match effects.effect_error {
+                    Some(error) => self.outage.report("writing status and history", &error),
+                    None => self.outage.recovered("writing status and history"),
+                }
+                for (entry, failure) in effects.deaths {
+                    self.deaths.tell(entry, failure);
                 }
                 if effects.retried {
                     self.poller_wake.notify_one();
