@@ -37,6 +37,9 @@ local first_effect = first_op + 12 * ops
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
 local first_error = ''
 
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', inprogress)
+
 local ack_codes = ''
 if acks > 0 then
   -- Jobs mostly end in the order they were taken, so the batch is the list's tail.

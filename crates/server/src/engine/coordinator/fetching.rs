@@ -203,8 +203,8 @@ impl Engine {
                 self.outage.report("waiting for jobs", &error);
                 self.suspicious |= error.fate_is_unknown();
                 self.hungry = true;
+                self.wait_failed = true;
                 if error.is_outage() {
-                    self.wait_failed = true;
                     self.pulse.fetched(false, self.pulse.now());
                     self.fetch_not_before = Instant::now() + RETRY_PAUSE;
                 } else {
