@@ -25,6 +25,7 @@ use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
+use crate::periodic::PeriodicError;
 use crate::run::RunScope;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
@@ -32,7 +33,11 @@ use crate::services::key_guard::KeyGuard;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
+use crate::services::ticker::Ticker;
 use crate::services::watchdog::{Watchdog, WatchdogError, keep_turning};
+
+/// How often dead processes are looked for; it counts into how long a running lock holds.
+const RECOVERY_PERIOD: Duration = Duration::from_secs(60);
 
 /// Why a worker could not run.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,9 @@ pub enum ServerError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// A periodic entry cannot be used.
+    #[error("start the worker: failed to {0}")]
+    Periodic(#[from] PeriodicError),
     /// The engine ended by itself, which is a fault of ours.
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
@@ -199,7 +207,9 @@ impl Server {
     }
 
     async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, registry, identity, hostname, commands, stop, limits } = self;
+        let Self { config, mut registry, identity, hostname, commands, stop, limits } = self;
+        let replace = registry.schedule.replace;
+        let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
         let redis = Redis::connect_lazily(&config.redis)?;
         tokio::spawn(keep_turning(pulse.clone(), redis.clone(), limits.turn));
@@ -222,6 +232,8 @@ impl Server {
             distinct_queues: distinct.clone(),
             timings: config.timings,
             lease: lease.clone(),
+            // Longer than it takes to find this process dead and its jobs orphaned (RUNLK-07).
+            running_lock_ttl: (config.orphan_threshold + 2 * RECOVERY_PERIOD).as_secs_f64().ceil() as u64,
             gauges: gauges.clone(),
             pulse: pulse.clone(),
             stuck_call: limits.stuck_call,
@@ -258,6 +270,15 @@ impl Server {
             gauges: gauges.clone(),
             outage: outage.clone(),
         };
+        let ticker = Ticker {
+            redis: redis.clone(),
+            entries: entries.into(),
+            replace,
+            catch_up: config.periodic_catch_up,
+            lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+        };
         let limit = config.shutdown_timeout;
         info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
         let engine = Engine::new(EngineParts {
@@ -281,6 +302,7 @@ impl Server {
         let beats = heartbeat.spawn(beats_stop.clone())?;
         let mut services = JoinSet::new();
         supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
+        supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
         let poller =
             Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));

@@ -6,6 +6,7 @@ mod refusals;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;
+mod scripts_periodic;
 mod scripts_recovery;
 mod scripts_sets;
 mod subscriber;
