@@ -1,0 +1,5 @@
+//! The client on a real Redis.
+
+mod inspecting;
+mod pushing;
+mod support;
