@@ -1,17 +1,39 @@
 //! The client's handle.
 
+use std::fmt;
+use std::sync::Arc;
+
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
 
 use crate::job_set::{JobSet, SetKind};
+use crate::middleware::{Chain, Middleware};
 use crate::queue::Queue;
 
-/// Pushes jobs and looks after them. Cheap to clone: clones share one connection.
-#[derive(Debug, Clone)]
+/// Pushes jobs and looks after them. Cheap to clone: clones share one connection, and what was set
+/// before the cloning.
+#[derive(Clone)]
 pub struct Client {
     redis: Redis,
     /// False when the connection is someone else's.
     owns_connection: bool,
+    settings: Arc<Settings>,
+}
+
+/// How a client pushes.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) chain: Chain,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("redis", &self.redis)
+            .field("owns_connection", &self.owns_connection)
+            .field("middlewares", &self.settings.chain.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
@@ -20,7 +42,7 @@ impl Client {
     /// # Errors
     /// When Redis cannot be reached within the connect timeout, or refuses the credentials.
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect(config).await?, owns_connection: true })
+        Ok(Self::new(Redis::connect(config).await?, true))
     }
 
     /// Returns at once and connects in the background: calls wait for the connection, each at
@@ -29,12 +51,28 @@ impl Client {
     /// # Errors
     /// When the settings cannot be used.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect_lazily(config)?, owns_connection: true })
+        Ok(Self::new(Redis::connect_lazily(config)?, true))
     }
 
     /// A client on a connection that is there already, and stays whoever closes the client.
     pub fn from_redis(redis: Redis) -> Self {
-        Self { redis, owns_connection: false }
+        Self::new(redis, false)
+    }
+
+    fn new(redis: Redis, owns_connection: bool) -> Self {
+        Self { redis, owns_connection, settings: Arc::default() }
+    }
+
+    /// The client with one more [middleware](crate::middleware), inside those it has.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        let settings = Arc::make_mut(&mut self.settings);
+        settings.chain = settings.chain.iter().cloned().chain([Arc::new(middleware) as _]).collect();
+        self
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The connection.

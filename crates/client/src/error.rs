@@ -3,6 +3,8 @@
 use cogworker_core::new_job::NewJobError;
 use cogworker_core::redis::RedisError;
 
+use crate::middleware::MiddlewareError;
+
 /// A failed call of the client.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -10,6 +12,9 @@ pub enum ClientError {
     /// The job is not as it must be. Nothing was written.
     #[error(transparent)]
     Job(#[from] NewJobError),
+    /// A middleware failed, which is its source. Nothing was written.
+    #[error(transparent)]
+    Middleware(#[from] MiddlewareError),
     /// Redis did not carry the call out, or its reply got lost: see
     /// [`RedisError::fate_is_unknown`].
     #[error(transparent)]

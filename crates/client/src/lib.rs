@@ -1,6 +1,7 @@
 //! Enqueue, inspect and control Cogworker jobs.
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
+//! - [`middleware`]: code around each push.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
 //! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
 //!
@@ -26,6 +27,7 @@ mod activity;
 mod client;
 mod error;
 mod job_set;
+pub mod middleware;
 mod processes;
 mod push;
 mod queue;

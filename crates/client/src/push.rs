@@ -11,6 +11,7 @@ use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT};
 use cogworker_core::time::EpochSeconds;
 use tracing::debug;
 
+use crate::middleware::{MiddlewareError, Next};
 use crate::{Client, ClientError};
 
 /// A bulk push sends so many jobs at a time.
@@ -47,9 +48,9 @@ impl Client {
     ///
     /// # Errors
     /// As [`perform_async`](Self::perform_async).
-    pub async fn push(&self, mut job: NewJob) -> Result<Option<Jid>, ClientError> {
+    pub async fn push(&self, job: NewJob) -> Result<Option<Jid>, ClientError> {
+        let Some((job, prepared)) = self.pass(job).await? else { return Ok(None) };
         let now = EpochSeconds::now();
-        let prepared = job.prepare(now)?;
         match prepared.at {
             Some(at) => {
                 scripts::schedule_jobs(self.redis(), vec![(at, job.payload(None))]).await?;
@@ -61,13 +62,28 @@ impl Client {
         Ok(Some(prepared.jid))
     }
 
+    /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
+    async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
+        let now = EpochSeconds::now();
+        let prepared = job.prepare(now)?;
+        let chain = &self.settings().chain;
+        if chain.is_empty() {
+            return Ok(Some((job, prepared)));
+        }
+        let passed = Next::first_of(chain).run(job).await.map_err(MiddlewareError::from)?;
+        let Some(mut job) = passed else { return Ok(None) };
+        let prepared = job.prepare(now)?;
+        Ok(Some((job, prepared)))
+    }
+
     /// Pushes many jobs in few round trips: one for each queue and slice of up to a thousand jobs or
     /// a megabyte, and one for every 500 scheduled ones. The result has one element for each job,
     /// in order. An empty slice pushes nothing.
     ///
     /// # Errors
-    /// Every job is checked before the first is pushed, so a bad one means that nothing was. If
-    /// Redis fails on the way, the error says how many had been pushed.
+    /// Every job is checked, and taken through the middlewares one after the other, before the first
+    /// is pushed; so a bad one means that nothing was. If Redis fails on the way, the error says how
+    /// many had been pushed.
     pub async fn push_bulk<J: Job>(&self, jobs: &[J]) -> Result<Vec<Option<Jid>>, ClientError> {
         self.push_all(jobs.iter().map(NewJob::of).collect()).await
     }
@@ -76,14 +92,16 @@ impl Client {
     ///
     /// # Errors
     /// As [`push_bulk`](Self::push_bulk).
-    pub async fn push_all(&self, mut jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
-        let now = EpochSeconds::now();
-        let prepared: Vec<Prepared> =
-            jobs.iter_mut().map(|job| job.prepare(now)).collect::<Result<_, _>>()?;
+    pub async fn push_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
         let total = jobs.len();
+        let mut passed = Vec::with_capacity(total);
+        for job in jobs {
+            passed.push(self.pass(job).await?);
+        }
+        let now = EpochSeconds::now();
         let mut pushed = 0;
         let mut slice = Slice::default();
-        for (job, prepared) in jobs.iter().zip(&prepared) {
+        for (job, prepared) in passed.iter().flatten() {
             let payload = job.payload(prepared.at.is_none().then_some(now));
             if slice.is_full_for(&payload) {
                 pushed += slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk {
@@ -95,7 +113,7 @@ impl Client {
             slice.add(prepared, payload);
         }
         slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk { pushed, total, source })?;
-        Ok(prepared.into_iter().map(|prepared| Some(prepared.jid)).collect())
+        Ok(passed.into_iter().map(|job| job.map(|(_, prepared)| prepared.jid)).collect())
     }
 }
 

@@ -136,6 +136,11 @@ impl NewJob {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
+    /// A field that is a text.
+    pub fn text_field(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.get(key)?.get()).ok()
+    }
+
     /// Sets a field to exactly this JSON; a new field comes last.
     pub fn set_raw(&mut self, key: &str, value: Box<RawValue>) {
         match self.fields.iter_mut().find(|(name, _)| name == key) {
