@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
@@ -9,6 +10,7 @@ use cogworker_core::redis_config::RedisConfig;
 use crate::job_set::{JobSet, SetKind};
 use crate::middleware::{Chain, Middleware};
 use crate::queue::Queue;
+use crate::unique_lock::DEFAULT_LOCK_TTL;
 
 /// Pushes jobs and looks after them. Cheap to clone: clones share one connection, and what was set
 /// before the cloning.
@@ -21,9 +23,18 @@ pub struct Client {
 }
 
 /// How a client pushes.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) chain: Chain,
+    pub(crate) unique_lock_ttl: Duration,
+    /// How long a status that a push writes is kept; without, none is written.
+    pub(crate) status_ttl: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { chain: Chain::default(), unique_lock_ttl: DEFAULT_LOCK_TTL, status_ttl: None }
+    }
 }
 
 impl fmt::Debug for Client {
@@ -66,13 +77,17 @@ impl Client {
     /// The client with one more [middleware](crate::middleware), inside those it has.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
-        let settings = Arc::make_mut(&mut self.settings);
+        let settings = self.settings_mut();
         settings.chain = settings.chain.iter().cloned().chain([Arc::new(middleware) as _]).collect();
         self
     }
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.settings)
     }
 
     /// The connection.

@@ -19,11 +19,12 @@ pub enum ClientError {
     /// [`RedisError::fate_is_unknown`].
     #[error(transparent)]
     Redis(#[from] RedisError),
-    /// A bulk push stopped on its way: so many of its first jobs had been pushed for certain.
-    #[error("push all jobs: {pushed} of {total} were pushed, then failed to {source}")]
+    /// A bulk push stopped on its way.
+    #[error("push all jobs: after {done} of {total}, failed to {source}")]
     Bulk {
-        /// Pushed for certain.
-        pushed: usize,
+        /// So many of the call's first jobs are done for certain: pushed, stopped by a middleware, or
+        /// duplicates. Those after them may have been pushed where the error's fate is unknown.
+        done: usize,
         /// Jobs in the call.
         total: usize,
         /// Why it stopped.

@@ -24,6 +24,7 @@
 //! ```
 
 mod activity;
+mod batch;
 mod client;
 mod error;
 mod job_set;
@@ -32,6 +33,7 @@ mod processes;
 mod push;
 mod queue;
 mod stats;
+mod unique_lock;
 
 pub use activity::HourCount;
 pub use client::Client;

@@ -131,6 +131,11 @@ impl NewJob {
         self
     }
 
+    /// True when it has a unique lock (UNIQ-01).
+    pub fn is_unique(&self) -> bool {
+        self.get("unique").is_some() && self.text_field("unique").as_deref() == Some("until_executed")
+    }
+
     /// A field's JSON, as it will be stored.
     pub fn get(&self, key: &str) -> Option<&RawValue> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
@@ -245,6 +250,18 @@ impl NewJob {
         }
         json.push('}');
         json.into_bytes()
+    }
+}
+
+impl<J: Job> From<&J> for NewJob {
+    fn from(job: &J) -> Self {
+        Self::of(job)
+    }
+}
+
+impl From<&NewJob> for NewJob {
+    fn from(job: &NewJob) -> Self {
+        job.clone()
     }
 }
 

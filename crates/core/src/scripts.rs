@@ -9,6 +9,7 @@ mod inprogress;
 mod inspect;
 mod key_positions;
 mod presence;
+mod push;
 mod records;
 mod recover;
 mod scan;
@@ -24,6 +25,7 @@ pub use inspect::{
     read_totals,
 };
 pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records};
 pub use recover::{
     Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, complete_burials, prune_processes, recover_jobs,

@@ -4,3 +4,4 @@ mod inspecting;
 mod middleware;
 mod pushing;
 mod support;
+mod unique;

@@ -5,6 +5,7 @@ mod connection;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;
+mod scripts_push;
 mod scripts_recovery;
 mod scripts_sets;
 mod support;
