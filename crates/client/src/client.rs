@@ -102,17 +102,21 @@ impl Client {
 
     /// Jobs that are due later.
     pub fn schedule(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Schedule)
+        self.job_set(SetKind::Schedule)
     }
 
     /// Failed jobs that will be tried again.
     pub fn retries(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Retry)
+        self.job_set(SetKind::Retry)
     }
 
     /// Jobs that failed for good.
     pub fn dead(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Dead)
+        self.job_set(SetKind::Dead)
+    }
+
+    fn job_set(&self, kind: SetKind) -> JobSet {
+        JobSet::new(self.redis.clone(), kind, self.settings.unique_lock_ttl)
     }
 
     /// Closes the connection of this client and all its clones. Does nothing for a client made

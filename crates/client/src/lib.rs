@@ -38,7 +38,7 @@ mod unique_lock;
 pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
-pub use job_set::{Entry, JobSet, Requeued};
+pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use stats::Stats;

@@ -3,6 +3,7 @@
 //! A script is one atomic step: it checks that the source still holds the element, writes the
 //! destination first and removes the source last. Each file's header says what a repeat does.
 
+mod entries;
 mod fetch;
 mod guard;
 mod inprogress;
@@ -17,6 +18,7 @@ mod schedule;
 mod settle;
 mod status;
 
+pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
 pub use inprogress::{list_inprogress, newest_inprogress, publish_work};

@@ -1,5 +1,6 @@
 //! The client on a real Redis.
 
+mod deleting;
 mod inspecting;
 mod middleware;
 mod pushing;

@@ -3,6 +3,7 @@
 mod cluster;
 mod connection;
 mod reply_shapes;
+mod scripts_entries;
 mod scripts_guard;
 mod scripts_jobs;
 mod scripts_push;
