@@ -3,6 +3,7 @@
 //! - [`Client`]: pushes jobs, and is the way to everything else.
 //! - [`middleware`]: code around each push.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
+//! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
 //!
 //! ```no_run
@@ -33,6 +34,7 @@ mod processes;
 mod push;
 mod queue;
 mod stats;
+mod status;
 mod unique_lock;
 
 pub use activity::HourCount;
@@ -42,3 +44,4 @@ pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use stats::Stats;
+pub use status::Wait;

@@ -1,13 +1,15 @@
-//! The small formats around a job: what a process says of itself, what runs where, what failed
-//! when, how much was done in an hour.
+//! The small formats around a job: what a process says of itself, what runs where, what a job is doing,
+//! what failed when, how much was done in an hour.
 
 mod attempts;
 mod process;
+mod status;
 mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use process::{PRESENCE_TTL, ProcessInfo};
+pub use status::{JobState, Status};
 pub use unsettled::UnsettledRecord;
 pub use work::{Work, work_json};
 

@@ -4,7 +4,9 @@ use std::error::Error;
 
 use cogworker_core::digest::{periodic_id, unique_digest};
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{AttemptOutcome, AttemptRecord, ProcessInfo, Work, work_json};
+use cogworker_core::formats::{
+    AttemptOutcome, AttemptRecord, JobState, ProcessInfo, Status, Work, work_json,
+};
 use cogworker_core::new_job::NewJob;
 use cogworker_core::payload_edit::failed_payload;
 use cogworker_core::raw_job::RawJob;
@@ -163,5 +165,36 @@ fn attempts_process_info_and_work_are_written_as_recorded() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn statuses_are_read_as_the_gem_writes_them_stat_05() -> Outcome {
+    let mut states = Vec::new();
+    for (key, value) in keyspace(WHILE_RUNNING)? {
+        let (Some(fields), true) = (value.as_object(), key.starts_with("status:")) else { continue };
+        let fields = fields
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned().into()))
+            .collect();
+        let status = Status::from_fields(fields).ok_or("no status")?;
+        assert!(status.class.is_some() && status.queue.is_some() && status.update_time.is_some(), "{key}");
+        assert_eq!(
+            status.error_class.is_some(),
+            matches!(status.state, JobState::Retrying | JobState::Failed)
+        );
+        if status.pct.is_some() {
+            assert_eq!((status.pct, status.message.as_deref()), (Some(50.0), Some("half way")));
+            assert_eq!(status.fields.into_iter().collect::<Vec<_>>(), [("rows".into(), "1000".into())]);
+        }
+        states.push(status.state);
+    }
+    use JobState::{Complete, Failed, Queued, Retrying, Working};
+    for state in [Queued, Working, Retrying, Complete, Failed] {
+        assert!(states.contains(&state), "{state:?}");
+        assert_eq!(JobState::from_name(state.name()), state);
+    }
+    assert!(!states.contains(&JobState::Unknown));
+    assert_eq!(Status::from_fields(Vec::new()), None);
     Ok(())
 }

@@ -4,5 +4,6 @@ mod deleting;
 mod inspecting;
 mod middleware;
 mod pushing;
+mod status;
 mod support;
 mod unique;
