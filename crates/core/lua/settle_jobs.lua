@@ -1,31 +1,44 @@
 -- Settles a batch of this process's jobs: acknowledges, files in retry or dead, hands over, discards, gives back.
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
---   KEYS[5..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what the operations
---   name by position (ZSETs, LISTs, STRINGs)
+--   KEYS[5] history of all runs ZSET; KEYS[6] of successes ZSET; KEYS[7] of failures ZSET;
+--   KEYS[8..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what operations and
+--   effects name by position (ZSETs, LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
 --   ARGV[5] and ARGV[6] processed and failed to add that an earlier call could not;
 --   ARGV[7] '1' when the jobs stand on the in-progress list, '0' when they were popped (basic fetch);
---   ARGV[8] number of acknowledged jobs (at most 500);
+--   ARGV[8] number of acknowledged jobs; ARGV[9] number of operations (together at most 500);
+--   ARGV[10] history entries kept; ARGV[11] epoch s before which they are dropped; ARGV[12] TTL of a day's counters, s;
 --   then the acknowledged jobs' bytes; then operations of 12 each (a position is one of KEYS, or 0):
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
 --   'a' (acknowledge, with locks): releases the locks
+--   'r' (release): releases the locks of a popped job, and counts nothing
 --   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
 --   'u' (hand over): entry at the end of the unsettled LIST; the locks are left to whoever files it
 --   'x' (discard): releases the locks
 --   'b' (give back): job at the end of the queue LIST; with a TTL above 0 a lapsed running lock is taken again
--- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or ''};
---   code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
+--   then effects, carried out where the outcome they belong to (its number in the batch: acknowledged jobs first) applied:
+--   's' (status): number, position of the status HASH, TTL in s, number of fields, then each field and value
+--   'h' (history): number, record, finished_at in epoch s, position of its list (6 or 7), position of the day's counters
+--   HASH, their field
+-- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or '',
+--   first error of an effect or ''}; code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
 -- Repeat: finds nothing on the list and reports 0; for popped jobs, acknowledges and gives back once more
 
 local call = tonumber(ARGV[1])
 local inprogress = KEYS[1]
 local listed = ARGV[7] == '1'
 local acks = tonumber(ARGV[8])
-local first_ack, first_op = 9, 9 + acks
+local ops = tonumber(ARGV[9])
+local first_ack = 13
+local first_op = first_ack + acks
+local first_effect = first_op + 12 * ops
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
 local first_error = ''
+
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', inprogress)
 
 local ack_codes = ''
 if acks > 0 then
@@ -49,13 +62,13 @@ if acks > 0 then
     end
     processed = processed + acks
     ack_codes = string.rep('1', acks)
-    redis.pcall('DEL', unpack(KEYS, 5, 4 + acks))
+    redis.pcall('DEL', unpack(KEYS, 8, 7 + acks))
   else
     local codes = {}
     for index = 1, acks do
       local removed = redis.call('LREM', inprogress, -1, ARGV[first_ack + index - 1])
       if removed == 1 then
-        redis.pcall('DEL', KEYS[4 + index])
+        redis.pcall('DEL', KEYS[7 + index])
       end
       processed = processed + removed
       codes[index] = removed
@@ -109,7 +122,7 @@ local function write(kind, job, target, score, entry)
 end
 
 local op_codes = {}
-for at = first_op, #ARGV, 12 do
+for at = first_op, first_effect - 1, 12 do
   local kind, job = ARGV[at], ARGV[at + 1]
   local code = 0
   if not listed or redis.call('LPOS', inprogress, job, 'RANK', -1) then
@@ -128,7 +141,7 @@ for at = first_op, #ARGV, 12 do
       else
         if kind == 'a' then
           processed = processed + 1
-        else
+        elseif kind ~= 'r' then
           failed = failed + 1
           record_attempt(tonumber(ARGV[at + 5]), ARGV[at + 6])
         end
@@ -149,6 +162,53 @@ for at = first_op, #ARGV, 12 do
   op_codes[#op_codes + 1] = code
 end
 
+local effect_error = ''
+local function try(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err and effect_error == '' then
+    effect_error = reply.err
+  end
+  return reply
+end
+
+local function applied(number)
+  if number <= acks then
+    return string.byte(ack_codes, number) == 49
+  end
+  return op_codes[number - acks] == 1
+end
+
+local history = false
+local at = first_effect
+while at <= #ARGV do
+  local is_applied = applied(tonumber(ARGV[at + 1]))
+  if ARGV[at] == 's' then
+    local key, fields = KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 4])
+    if is_applied then
+      try('HSET', key, unpack(ARGV, at + 5, at + 4 + 2 * fields))
+      try('EXPIRE', key, ARGV[at + 3])
+    end
+    at = at + 5 + 2 * fields
+  else
+    if is_applied then
+      history = true
+      try('ZADD', KEYS[5], ARGV[at + 3], ARGV[at + 2])
+      try('ZADD', KEYS[tonumber(ARGV[at + 4])], ARGV[at + 3], ARGV[at + 2])
+      local day = KEYS[tonumber(ARGV[at + 5])]
+      if try('HINCRBY', day, ARGV[at + 6], 1) == 1 then
+        try('EXPIRE', day, ARGV[12])
+      end
+    end
+    at = at + 7
+  end
+end
+if history then
+  for list = 5, 7 do
+    try('ZREMRANGEBYSCORE', KEYS[list], '-inf', '(' .. ARGV[11])
+    try('ZREMRANGEBYRANK', KEYS[list], 0, -tonumber(ARGV[10]) - 1)
+  end
+end
+
 local function count(key, field, number)
   if number == 0 then
     return 0
@@ -165,4 +225,4 @@ end
 
 local processed_left = count(KEYS[2], 'processed', processed)
 local failed_left = count(KEYS[3], 'failed', failed)
-return { call, ack_codes, table.concat(op_codes), processed_left, failed_left, first_error }
+return { call, ack_codes, table.concat(op_codes), processed_left, failed_left, first_error, effect_error }

@@ -49,6 +49,11 @@ impl Failure {
         Self { class, message, backtrace }
     }
 
+    /// The message, as far as it is stored (RETRY-11).
+    pub fn limited_message(&self) -> &str {
+        limited(&self.message, MESSAGE_LIMIT)
+    }
+
     /// A job that panicked.
     pub fn panic(message: &str, place: Option<&str>) -> Self {
         let backtrace = place.map(|place| vec![format!("panicked at {place}")]).unwrap_or_default();

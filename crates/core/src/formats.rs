@@ -3,12 +3,14 @@
 
 mod attempts;
 mod process;
+mod run_record;
 mod status;
 mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use process::{PRESENCE_TTL, ProcessInfo};
+pub use run_record::RunRecord;
 pub use status::{JobState, Status};
 pub use unsettled::UnsettledRecord;
 pub use work::{Work, work_json};

@@ -105,6 +105,12 @@ impl KeySpace {
         stats_processed = "cogworker:stats:processed";
         /// STRING counter of failed runs.
         stats_failed = "cogworker:stats:failed";
+        /// ZSET of every run's record, scored by its end.
+        history_all = "cogworker:history:all";
+        /// ZSET of the records of successful runs.
+        history_success = "cogworker:history:success";
+        /// ZSET of the records of failed runs.
+        history_failed = "cogworker:history:failed";
         /// HASH of the published periodic entries.
         periodic_schedule = "periodic:schedule";
         /// SET of the periodic ids that are switched off.
@@ -148,6 +154,11 @@ impl KeySpace {
     /// HASH of the processed and failed counts in one hour (epoch seconds / 3600).
     pub fn throughput(&self, epoch_hour: u64) -> Key {
         self.spell("cogworker:throughput:", &[&epoch_hour.to_string()])
+    }
+
+    /// HASH of the runs that ended on a UTC day, as `success` and `failed`; `day` is `2026-11-30`.
+    pub fn history_daily(&self, day: &str) -> Key {
+        self.spell("cogworker:history:daily:", &[day])
     }
 
     /// LIST of the job's failed attempts, oldest first.

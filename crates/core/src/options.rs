@@ -1,5 +1,7 @@
 //! The options of a job class.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -50,6 +52,7 @@ impl Serialize for Retry {
 #[derive(Debug, Clone, Default)]
 pub struct JobOptions {
     fields: Vec<(String, Result<Box<RawValue>, NewJobError>)>,
+    limit: Option<Duration>,
 }
 
 impl JobOptions {
@@ -75,6 +78,21 @@ impl JobOptions {
     #[must_use]
     pub fn unique(self) -> Self {
         self.set("unique", "until_executed")
+    }
+
+    /// How long a run may take: one that takes longer is ended and fails with class `Timeout`. A
+    /// blocking run cannot be ended; it is asked to, by its context's `is_cancelled`.
+    ///
+    /// The worker keeps to it; it is not stored in the job.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// The [timeout](Self::timeout), if there is one.
+    pub fn limit(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Any other option. A value that has no JSON form is reported when a job is pushed.

@@ -21,7 +21,7 @@ mod status;
 pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
-pub use inprogress::{list_inprogress, newest_inprogress, publish_work};
+pub use inprogress::{PublishedWork, list_inprogress, newest_inprogress, publish_work};
 pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
     read_totals,
@@ -34,7 +34,7 @@ pub use recover::{
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use settle::{Held, SettleBatch, Settled, Traces, settle_jobs};
+pub use settle::{Effect, Held, HistoryLimits, SettleBatch, Settled, Traces, settle_jobs};
 pub use status::write_status;
 
 use key_positions::KeyPositions;

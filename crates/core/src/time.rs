@@ -63,3 +63,38 @@ impl fmt::Display for EpochSeconds {
         write!(f, "{:?}", self.0)
     }
 }
+
+/// The UTC day of a time, as the daily counters name it: `2026-11-30` (HIST-07).
+pub fn utc_day(time: EpochSeconds) -> String {
+    let (year, month, day) = utc_date((time.0.max(0.0) / 86_400.0) as u64);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Year, month and day of a day counted from 1970-01-01. Years are counted from March on, so that
+/// the leap day is the last day of its year.
+pub fn utc_date(days: u64) -> (u64, u64, u64) {
+    let days = days.saturating_add(719_468);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let (month, carry) =
+        if month_from_march < 10 { (month_from_march + 3, 0) } else { (month_from_march - 9, 1) };
+    (era * 400 + year_of_era + carry, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_named_in_utc() {
+        for (seconds, day) in
+            [(0.0, "1970-01-01"), (951_782_399.9, "2000-02-28"), (951_782_400.0, "2000-02-29")]
+        {
+            assert_eq!(utc_day(EpochSeconds::new(seconds)), day);
+        }
+        assert_eq!(utc_day(EpochSeconds::new(1_796_004_601.2)), "2026-11-30");
+    }
+}

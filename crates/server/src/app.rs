@@ -1,12 +1,18 @@
 //! The application: which handler runs which class.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
 
 use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_blocking};
+use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
+use crate::job_error::BoxError;
+use crate::middleware::{JobService, Layers};
+use crate::run::Run;
 
 /// The handlers of a worker and the state they share.
 ///
@@ -32,7 +38,18 @@ use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_b
 pub struct App<S = ()> {
     state: Arc<S>,
     handlers: HashMap<&'static str, Prepare>,
+    layers: Layers,
+    hooks: Hooks,
     status_ttl: Option<Duration>,
+    history: Option<History>,
+}
+
+/// What failures are told to.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    pub(crate) retry_in: HashMap<&'static str, RetryHook>,
+    pub(crate) exhausted: HashMap<&'static str, DeathHook>,
+    pub(crate) death: Vec<DeathHook>,
 }
 
 impl<S> std::fmt::Debug for App<S> {
@@ -44,7 +61,14 @@ impl<S> std::fmt::Debug for App<S> {
 impl<S: Send + Sync + 'static> App<S> {
     /// An application whose handlers share `state`.
     pub fn new(state: S) -> Self {
-        Self { state: Arc::new(state), handlers: HashMap::new(), status_ttl: None }
+        Self {
+            state: Arc::new(state),
+            handlers: HashMap::new(),
+            layers: Layers::default(),
+            hooks: Hooks::default(),
+            status_ttl: None,
+            history: None,
+        }
     }
 
     /// Runs jobs of the handler's class by an async function. A second handler for the same
@@ -72,8 +96,96 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
-    /// Lets jobs report progress ([`Context::at`](crate::Context::at)); a job's status is kept
-    /// for `expiration` after its last write.
+    /// Puts a [`tower::Layer`] around every run: a timeout, a concurrency limit, one of your own. The
+    /// first that is added is the outermost. See [`middleware`](crate::middleware).
+    #[must_use]
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: tower::Layer<JobService> + Send + 'static,
+        L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
+        <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
+        <L::Service as tower::Service<Run>>::Future: Send + 'static,
+    {
+        self.layers.add(layer);
+        self
+    }
+
+    /// Puts a function around every run, by [`from_fn`](crate::middleware::from_fn). The same as
+    /// [`layer`](Self::layer).
+    #[must_use]
+    pub fn middleware<L>(self, middleware: L) -> Self
+    where
+        L: tower::Layer<JobService> + Send + 'static,
+        L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
+        <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
+        <L::Service as tower::Service<Run>>::Future: Send + 'static,
+    {
+        self.layer(middleware)
+    }
+
+    /// Decides what becomes of a failed job of class `J` that has retries left. The hook is given
+    /// how many attempts had failed before, the failure and the job (HOOK-01). It should be quick,
+    /// as it is asked where the job ran.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # use cogworker_core::job::Job;
+    /// use cogworker_server::{App, RetryIn};
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Charge(u64);
+    /// # impl Job for Charge { const CLASS: &'static str = "ChargeJob"; }
+    /// # async fn charge(_: Charge) {}
+    ///
+    /// let app = App::new(()).job(charge).retry_in::<Charge>(|count, failure, _job| {
+    ///     match failure.class.as_str() {
+    ///         "CardDeclined" => RetryIn::Kill,
+    ///         _ => RetryIn::After(Duration::from_secs(600 << count.min(10))),
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn retry_in<J: Job>(
+        mut self,
+        hook: impl Fn(u32, &Failure, &FailedJob) -> RetryIn + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.retry_in.insert(J::CLASS, Arc::new(hook));
+        self
+    }
+
+    /// Hears of each job of class `J` that came into dead, once, after it did (DEATH-01, DEATH-08,
+    /// DEATH-09). The job is the entry as stored there.
+    #[must_use]
+    pub fn retries_exhausted<J: Job, F, Fut>(mut self, hook: F) -> Self
+    where
+        F: Fn(FailedJob, Failure) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.hooks.exhausted.insert(J::CLASS, death_hook(hook));
+        self
+    }
+
+    /// Hears of each job of any class that came into dead, after the hook of its class; several are
+    /// called in the order of registration.
+    #[must_use]
+    pub fn death_handler<F, Fut>(mut self, hook: F) -> Self
+    where
+        F: Fn(FailedJob, Failure) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.hooks.death.push(death_hook(hook));
+        self
+    }
+
+    /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10).
+    #[must_use]
+    pub fn history(mut self, history: History) -> Self {
+        self.history = Some(history);
+        self
+    }
+
+    /// Keeps a status of every job, which tells whether it is queued, working, retrying, complete or
+    /// failed (STAT-02, STAT-03), and lets it report progress
+    /// ([`Context::at`](crate::Context::at)); it is kept for `expiration` after its last write.
     #[must_use]
     pub fn status(mut self, expiration: Duration) -> Self {
         self.status_ttl = Some(expiration);
@@ -81,12 +193,26 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 
     pub(crate) fn into_registry(self) -> Registry {
-        Registry { handlers: self.handlers, status_ttl: self.status_ttl }
+        let handlers = Arc::new(self.handlers);
+        Registry {
+            chain: self.layers.around(&handlers),
+            handlers,
+            hooks: self.hooks,
+            status_ttl: self.status_ttl,
+            history: self.history,
+        }
     }
 }
 
+/// What of the run history is kept; see [`App::history`].
+pub use cogworker_core::scripts::HistoryLimits as History;
+
 /// An application with its state type erased.
 pub(crate) struct Registry {
-    pub(crate) handlers: HashMap<&'static str, Prepare>,
+    pub(crate) handlers: Arc<HashMap<&'static str, Prepare>>,
+    /// The middleware around them, if there is any.
+    pub(crate) chain: Option<JobService>,
+    pub(crate) hooks: Hooks,
     pub(crate) status_ttl: Option<Duration>,
+    pub(crate) history: Option<History>,
 }

@@ -1,7 +1,6 @@
 //! What a handler may know and do besides its args.
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use cogworker_client::Client;
@@ -10,38 +9,12 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts;
 use tokio_util::sync::CancellationToken;
 
-use crate::handler::JobToRun;
+use crate::run::Run;
 
 /// The run of a job, seen by its handler. Cheap to clone.
 pub struct Context<S = ()> {
-    run: Arc<Run>,
+    run: Run,
     state: Arc<S>,
-}
-
-struct Run {
-    raw: Bytes,
-    jid: Jid,
-    class: Box<str>,
-    queue: Arc<str>,
-    attempt: u32,
-    scope: Arc<RunScope>,
-    cancellation: Cancellation,
-}
-
-/// Asks one run to end. Its token is made when either side first needs it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cancellation(Arc<OnceLock<CancellationToken>>);
-
-impl Cancellation {
-    pub(crate) fn token(&self) -> &CancellationToken {
-        self.0.get_or_init(CancellationToken::new)
-    }
-}
-
-/// What all runs of a process share.
-pub(crate) struct RunScope {
-    pub(crate) client: Client,
-    pub(crate) status_ttl: Option<Duration>,
 }
 
 impl<S> Clone for Context<S> {
@@ -52,53 +25,43 @@ impl<S> Clone for Context<S> {
 
 impl<S> std::fmt::Debug for Context<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context")
-            .field("jid", &self.run.jid)
-            .field("queue", &self.run.queue)
-            .field("attempt", &self.run.attempt)
-            .finish_non_exhaustive()
+        f.debug_struct("Context").field("run", &self.run).finish_non_exhaustive()
     }
 }
 
 impl<S> Context<S> {
-    pub(crate) fn new(run: &JobToRun<'_>, state: &Arc<S>) -> Self {
-        Self {
-            run: Arc::new(Run {
-                raw: run.raw.clone(),
-                jid: Jid::from(run.view.jid()),
-                class: run.view.class().into(),
-                queue: run.queue.clone(),
-                attempt: run.view.retry_count().saturating_add(1),
-                scope: run.scope.clone(),
-                cancellation: run.cancellation.clone(),
-            }),
-            state: state.clone(),
-        }
+    pub(crate) fn new(run: &Run, state: &Arc<S>) -> Self {
+        Self { run: run.clone(), state: state.clone() }
+    }
+
+    /// The run, as middleware sees it.
+    pub fn run(&self) -> &Run {
+        &self.run
     }
 
     /// The job's id.
     pub fn jid(&self) -> &Jid {
-        &self.run.jid
+        self.run.jid()
     }
 
     /// The job's class.
     pub fn class(&self) -> &str {
-        &self.run.class
+        self.run.class()
     }
 
     /// The queue it came from.
     pub fn queue(&self) -> &str {
-        &self.run.queue
+        self.run.queue()
     }
 
     /// Which attempt this is, from 1.
     pub fn attempt(&self) -> u32 {
-        self.run.attempt
+        self.run.attempt()
     }
 
     /// The job as stored in Redis, byte for byte.
     pub fn raw(&self) -> &Bytes {
-        &self.run.raw
+        self.run.raw()
     }
 
     /// The application's state.
@@ -109,12 +72,13 @@ impl<S> Context<S> {
     /// A client on the worker's own connection, to enqueue further jobs. Closing it does nothing:
     /// the connection is the worker's.
     pub fn client(&self) -> &Client {
-        &self.run.scope.client
+        self.run.client()
     }
 
-    /// Waits until the job should end soon: at the shutdown limit, or because this process lost
+    /// Waits until the job should end soon: at the shutdown limit, at its class's
+    /// [timeout](cogworker_core::options::JobOptions::timeout), or because this process lost
     /// it. After the first the job is run again from the start, here or elsewhere, unless it ends
-    /// within about a second; after the second another process may be running it already.
+    /// within about a second; after the last another process may be running it already.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -127,41 +91,42 @@ impl<S> Context<S> {
     /// }
     /// ```
     pub async fn cancelled(&self) {
-        self.run.cancellation.token().cancelled().await;
+        self.run.cancelled().await;
     }
 
     /// True once [`cancelled`](Self::cancelled) would return at once: for loops of blocking
     /// handlers to look at.
     pub fn is_cancelled(&self) -> bool {
-        self.run.cancellation.token().is_cancelled()
+        self.run.token().is_cancelled()
     }
 
     /// The same as a token, to hand on to what a job starts.
     pub fn cancellation(&self) -> CancellationToken {
-        self.run.cancellation.token().child_token()
+        self.run.cancellation()
     }
 
     /// Reports progress: a percentage and what is going on (STAT-05). Does nothing unless the
     /// application has [`status`](crate::App::status) on.
     ///
+    /// Call it as often as you like: Redis is written a few times a second at most, and the last
+    /// values in any case.
+    ///
     /// # Errors
     /// When Redis does not take it; a handler may well go on.
     pub async fn at(&self, percent: u8, message: &str) -> Result<(), RedisError> {
         let percent = percent.to_string();
-        self.write(&[("pct", &percent), ("message", message)]).await
+        self.store(&[("pct", &percent), ("message", message)]).await
     }
 
-    /// Stores fields of the job's own in its status. Does nothing unless the application has
-    /// [`status`](crate::App::status) on.
+    /// Stores fields of the job's own in its status, as [`at`](Self::at) does.
     ///
     /// # Errors
     /// When Redis does not take them.
     pub async fn store(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
-        self.write(fields).await
-    }
-
-    async fn write(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
-        let Some(ttl) = self.run.scope.status_ttl else { return Ok(()) };
-        scripts::write_status(self.run.scope.client.redis(), &self.run.jid, ttl, fields).await
+        let Some(ttl) = self.run.scope().status_ttl else { return Ok(()) };
+        let Some(due) = self.run.note_progress(fields) else { return Ok(()) };
+        let due: Vec<(&str, &str)> =
+            due.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        scripts::write_status(self.client().redis(), self.jid(), ttl, &due).await
     }
 }

@@ -2,15 +2,16 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
-use bytes::Bytes;
 use cogworker_core::args;
 use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
-use cogworker_core::raw_job::RawJob;
 
-use crate::context::{Cancellation, Context, RunScope};
+use crate::context::Context;
 use crate::job_error::JobResult;
+use crate::run::Run;
 
 /// A job's future, erased.
 pub(crate) type JobFuture = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send>>;
@@ -27,17 +28,8 @@ pub(crate) enum Prepared {
     Blocking(JobClosure),
 }
 
-/// A job to prepare.
-pub(crate) struct JobToRun<'a> {
-    pub(crate) raw: &'a Bytes,
-    pub(crate) view: &'a RawJob<'a>,
-    pub(crate) queue: &'a std::sync::Arc<str>,
-    pub(crate) scope: &'a std::sync::Arc<RunScope>,
-    pub(crate) cancellation: &'a Cancellation,
-}
-
 /// Prepares jobs of one class; the state and the handler are captured inside.
-pub(crate) type Prepare = Box<dyn Fn(JobToRun<'_>) -> Prepared + Send + Sync>;
+pub(crate) type Prepare = Arc<dyn Fn(&Run) -> Prepared + Send + Sync>;
 
 /// An async handler: `async fn(job)` or `async fn(job, Context<S>)`.
 ///
@@ -71,7 +63,7 @@ pub trait BlockingHandler<S, Shape>: Clone + Send + Sync + 'static {
 
 /// A job's args as stored, still to be read.
 #[doc(hidden)]
-pub struct PrivateArgs(Bytes);
+pub struct PrivateArgs(Run);
 
 #[doc(hidden)]
 pub struct PrivateFuture(JobFuture);
@@ -140,40 +132,70 @@ where
 }
 
 /// Erases an async handler.
-pub(crate) fn prepare_async<S, Shape, H>(handler: H, state: std::sync::Arc<S>) -> Prepare
+pub(crate) fn prepare_async<S, Shape, H>(handler: H, state: Arc<S>) -> Prepare
 where
     S: Send + Sync + 'static,
     H: Handler<S, Shape>,
 {
-    Box::new(move |run| {
-        let args = PrivateArgs::of(&run);
-        Prepared::Async(handler.call(args, || Context::new(&run, &state)).0)
+    let timeout = H::Job::options().limit();
+    Arc::new(move |run| {
+        let future = handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
+        Prepared::Async(match timeout {
+            Some(limit) => Box::pin(limited(future, limit, run.clone())),
+            None => future,
+        })
     })
 }
 
 /// Erases a blocking handler.
-pub(crate) fn prepare_blocking<S, Shape, H>(handler: H, state: std::sync::Arc<S>) -> Prepare
+pub(crate) fn prepare_blocking<S, Shape, H>(handler: H, state: Arc<S>) -> Prepare
 where
     S: Send + Sync + 'static,
     H: BlockingHandler<S, Shape>,
 {
-    Box::new(move |run| {
-        let args = PrivateArgs::of(&run);
-        Prepared::Blocking(handler.call(args, || Context::new(&run, &state)).0)
+    let timeout = H::Job::options().limit();
+    Arc::new(move |run| {
+        let closure = handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
+        Prepared::Blocking(match timeout {
+            Some(limit) => {
+                let run = run.clone();
+                Box::new(move || watched(closure, limit, &run))
+            }
+            None => closure,
+        })
     })
 }
 
-impl PrivateArgs {
-    fn of(run: &JobToRun<'_>) -> Self {
-        match run.view.args_json() {
-            "[]" => Self(Bytes::from_static(b"[]")),
-            // A part of the raw job, shared with it.
-            args => Self(run.raw.slice_ref(args.as_bytes())),
+/// Ends a run that takes too long: it is dropped where it waits.
+async fn limited(future: JobFuture, limit: Duration, run: Run) -> Result<(), Failure> {
+    match tokio::time::timeout(limit, future).await {
+        Ok(result) => result,
+        Err(_) => {
+            run.token().cancel();
+            Err(took_too_long(limit))
         }
     }
+}
 
+/// A blocking run cannot be ended: it is asked to, and what it then says is what counts.
+fn watched(closure: JobClosure, limit: Duration, run: &Run) -> Result<(), Failure> {
+    let token = run.token().clone();
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return closure() };
+    let watch = runtime.spawn(async move {
+        tokio::time::sleep(limit).await;
+        token.cancel();
+    });
+    let result = closure();
+    watch.abort();
+    result
+}
+
+fn took_too_long(limit: Duration) -> Failure {
+    Failure::new("Timeout", format!("ran longer than {} s", limit.as_secs_f64()))
+}
+
+impl PrivateArgs {
     fn read<J: Job>(&self) -> Result<J, Failure> {
-        let args = std::str::from_utf8(&self.0).map_err(|error| Failure::bad_args(&error.to_string()))?;
-        args::decode(J::CLASS, args).map_err(|error| Failure::bad_args(&error.to_string()))
+        args::decode(J::CLASS, self.0.args_json()).map_err(|error| Failure::bad_args(&error.to_string()))
     }
 }

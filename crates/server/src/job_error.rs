@@ -69,6 +69,36 @@ impl<E: Error + Send + Sync + 'static> From<E> for JobError {
     }
 }
 
+impl JobError {
+    /// From any boxed error; the class of one that is no `JobError` is the head of its `Debug`
+    /// text, which for most is the type's name.
+    pub fn from_boxed(error: BoxError) -> Self {
+        Self(failure_of(error))
+    }
+
+    pub(crate) fn from_failure(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+/// What a boxed error is stored as.
+pub(crate) fn failure_of(error: BoxError) -> Failure {
+    match error.downcast::<Chosen>() {
+        Ok(chosen) => chosen.0,
+        Err(error) => {
+            let debug = format!("{error:?}");
+            let name: String = debug.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let name = match name.as_str() {
+                // What tower's timeout says.
+                "Elapsed" => "Timeout",
+                name if name.starts_with(char::is_uppercase) => name,
+                _ => "Error",
+            };
+            Failure::from_dyn(name, &*error)
+        }
+    }
+}
+
 impl From<JobError> for BoxError {
     fn from(error: JobError) -> Self {
         Box::new(Chosen(error.0))
@@ -125,6 +155,15 @@ mod tests {
         let failure = result.into_result().unwrap_err();
         assert_eq!(failure.class, "ParseIntError");
         assert_eq!(failure.message, "invalid digit found in string");
+    }
+
+    #[test]
+    fn a_boxed_error_is_named_by_its_debug_text() {
+        let boxed: BoxError = "x".parse::<i32>().unwrap_err().into();
+        assert_eq!(JobError::from_boxed(boxed).class(), "ParseIntError");
+        assert_eq!(JobError::from_boxed("just a text".into()).class(), "Error");
+        let chosen: BoxError = JobError::new("Mine", "m").into();
+        assert_eq!(JobError::from_boxed(chosen).class(), "Mine");
     }
 
     #[test]

@@ -6,32 +6,42 @@
 //! - [`Server`]: a worker embedded in a program of your own; [`ServerHandle`] controls it.
 //! - [`Config`]: its settings; [`config`] loads them; [`exit_code`] says how it ended.
 //!
-//! Inside, one engine owns the job slots; heartbeat, poller, key guard and control run beside it on
-//! the same thread, and jobs on the runtime of the application (`docs/architecture.md`).
+//! Around the runs: [`middleware`] and any `tower::Layer`; about failures: [`RetryIn`] and the hooks
+//! of [`App`].
+//!
+//! Inside, one engine owns the job slots; poller, recovery, key guard and control run beside it, the
+//! heartbeat on a thread of its own, and jobs on the runtime of the application
+//! (`docs/architecture.md`).
 
 mod app;
 mod boot;
 pub mod cli;
 pub mod config;
 mod context;
+mod deaths;
 mod engine;
 pub mod exit_code;
 mod handler;
 mod health;
+mod hooks;
 mod identity;
 mod job_error;
 pub mod logging;
+pub mod middleware;
 mod outage;
 mod panic_guard;
+mod run;
 mod server;
 mod services;
 
-pub use app::App;
+pub use app::{App, History};
 pub use boot::{Boot, main};
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
 #[doc(hidden)]
 pub use health::HealthLimits;
+pub use hooks::{FailedJob, RetryIn};
 pub use job_error::{BoxError, JobError, JobResult};
+pub use run::Run;
 pub use server::{Server, ServerError, ServerHandle};

@@ -19,12 +19,13 @@ use tracing::{info, warn};
 
 use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
-use crate::context::RunScope;
+use crate::deaths::Deaths;
 use crate::engine::{Command, Engine, EngineParts, Gauges, Lease, last_calls};
 use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
+use crate::run::RunScope;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
 use crate::services::key_guard::KeyGuard;
@@ -243,7 +244,9 @@ impl Server {
         }
         let scope =
             Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
+        let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
+            deaths: deaths.clone(),
             redis: redis.clone(),
             identity: identity.clone(),
             limits: RecoveryLimits {
@@ -259,6 +262,7 @@ impl Server {
         info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
         let engine = Engine::new(EngineParts {
             redis: redis.clone(),
+            deaths: deaths.clone(),
             identity: identity.clone(),
             config,
             registry,
@@ -310,6 +314,7 @@ impl Server {
                 engine.await
             }
         };
+        deaths.finish().await;
         // Beats go on until the last job is settled: until then this process holds jobs.
         beats_stop.cancel();
         let _ = tokio::task::spawn_blocking(move || beats.join()).await;
@@ -324,7 +329,7 @@ impl Server {
                 info!("stopped");
                 Ok(())
             }
-            (Ok(_), Ok(held)) => Err(ServerError::JobsLeft { held }),
+            (Ok(unsettled), Ok(held)) => Err(ServerError::JobsLeft { held: held.max(unsettled as i64) }),
             (Ok(unsettled), Err(failure)) => {
                 outage.report("removing the presence", &failure);
                 if unsettled == 0 { Ok(()) } else { Err(ServerError::JobsLeft { held: unsettled as i64 }) }

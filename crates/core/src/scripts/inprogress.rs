@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::BATCH_LIMIT;
+use crate::keys::Key;
 use crate::redis::{Call, Redis, RedisError, Script};
 
 static LIST_INPROGRESS: Script =
@@ -37,22 +38,55 @@ pub async fn newest_inprogress(redis: &Redis, identity: &str, skip: usize) -> Re
     redis.call(&NEWEST_INPROGRESS, call).await?.take()?.byte_strings()
 }
 
-/// Shows `running` (slot, work JSON) and clears `ended` slots in the process's work hash
-/// (PROC-02), whose TTL is `ttl` seconds.
+/// What others are shown of a process's runs.
+#[derive(Debug, Default)]
+pub struct PublishedWork {
+    /// Slots to show, each with its work as JSON (PROC-02).
+    pub running: Vec<(String, Vec<u8>)>,
+    /// Slots to clear.
+    pub ended: Vec<String>,
+    /// Fields to write to the statuses of jobs (STAT-02, STAT-05).
+    pub statuses: Vec<(Key, Vec<(String, String)>)>,
+    /// How long a status is kept after this, s.
+    pub status_ttl: u64,
+}
+
+impl PublishedWork {
+    /// True when there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.ended.is_empty() && self.statuses.is_empty()
+    }
+}
+
+/// Shows `work` in the process's work hash, whose TTL is `ttl` seconds. Why a status could not be
+/// written, if one could not.
 pub async fn publish_work(
     redis: &Redis,
     identity: &str,
     ttl: u64,
-    running: Vec<(String, Vec<u8>)>,
-    ended: &[String],
-) -> Result<(), RedisError> {
-    let mut call = Call::new().key(redis.keys().workers(identity)).arg(ttl).arg(running.len());
-    for (slot, work) in running {
+    work: PublishedWork,
+) -> Result<Option<RedisError>, RedisError> {
+    let mut call = Call::new()
+        .key(redis.keys().workers(identity))
+        .arg(ttl)
+        .arg(work.running.len())
+        .arg(work.ended.len())
+        .arg(work.status_ttl);
+    for (slot, json) in work.running {
         call.push(slot);
-        call.push(work);
+        call.push(json);
     }
-    for slot in ended {
+    for slot in work.ended {
         call.push(slot);
     }
-    redis.call(&PUBLISH_WORK, call).await.map(|_| ())
+    for (key, fields) in work.statuses {
+        call.push_key(key);
+        call.push(fields.len());
+        for (field, value) in fields {
+            call.push(field);
+            call.push(value);
+        }
+    }
+    let error = redis.call(&PUBLISH_WORK, call).await?.take()?.text()?;
+    Ok((!error.is_empty()).then(|| RedisError::from_reply(&error)))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::KeyPositions;
+use super::{KeyPositions, Step};
 use crate::formats::{PRESENCE_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
 use crate::locks::JobLocks;
@@ -161,8 +161,8 @@ pub struct RawBurial {
 }
 
 /// Swaps raw burials for their completed entries, each counted as a failure (MAXO-05, MAXO-10).
-/// How many were swapped.
-pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<usize, RedisError> {
+/// One step for each.
+pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<Vec<Step>, RedisError> {
     let keys = redis.keys();
     let mut call = Call::new()
         .key(keys.dead())
@@ -178,8 +178,7 @@ pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<
         positions.push(burial.locks.unique, &mut call);
         positions.push(burial.locks.running, &mut call);
     }
-    let codes = redis.call(&COMPLETE_BURIALS, call).await?.take()?.bytes()?;
-    Ok(codes.iter().filter(|code| **code == b'1').count())
+    Step::read_all(redis.call(&COMPLETE_BURIALS, call).await?.take()?)
 }
 
 /// Takes those of `identities` (at most [`BATCH_LIMIT`](super::BATCH_LIMIT)) off the registry of

@@ -1,14 +1,22 @@
 //! Settling jobs: the one place where a job leaves the in-progress list.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use bytes::Bytes;
 
 use super::{KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
+use crate::keys::Key;
 use crate::locks::JobLocks;
 use crate::redis::{Call, Redis, RedisError, Script};
-use crate::time::EpochSeconds;
+use crate::time::{EpochSeconds, utc_day};
 
 static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/settle_jobs.lua"));
+
+/// Positions of the two histories in the script's KEYS.
+const HISTORY_SUCCESS: usize = 6;
+const HISTORY_FAILED: usize = 7;
 
 /// How the jobs of a batch are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +37,51 @@ pub struct SettleBatch {
     operations: Vec<Operation>,
     /// For each outcome in the order of adding: true when it is in `acknowledged`.
     order: Vec<bool>,
+    effects: Vec<(usize, Effect)>,
+    history: HistoryLimits,
     uncounted: (u64, u64),
+}
+
+/// What is written beside an outcome, in the same step and only where it applied. It never changes
+/// an outcome: when it cannot be written, that is told and the outcome stands (MW-08).
+#[derive(Debug, Clone)]
+pub enum Effect {
+    /// Fields of the job's status (STAT-02, STAT-03).
+    Status {
+        /// The job's status key.
+        key: Key,
+        /// How long it is kept after this write, s.
+        ttl: u64,
+        /// Fields and values.
+        fields: Vec<(Cow<'static, str>, String)>,
+    },
+    /// A record of the run (HIST-01 to HIST-07).
+    History {
+        /// The record, as JSON.
+        record: Vec<u8>,
+        /// When it ended.
+        finished_at: EpochSeconds,
+        /// True for a success.
+        success: bool,
+    },
+}
+
+/// What of the history is kept (HIST-05, HIST-06, HIST-09).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// The newest entries of each list.
+    pub max_entries: u64,
+    /// No entry older than this.
+    pub retention: Duration,
+    /// How long the counters of a day are kept.
+    pub daily_retention: Duration,
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+        Self { max_entries: 50_000, retention: days(30), daily_retention: days(400) }
+    }
 }
 
 #[derive(Debug)]
@@ -64,6 +116,8 @@ pub struct Settled {
     pub uncounted: (u64, u64),
     /// Why the first failed operation failed.
     pub error: Option<RedisError>,
+    /// Why the first effect that failed did.
+    pub effect_error: Option<RedisError>,
 }
 
 impl SettleBatch {
@@ -75,8 +129,20 @@ impl SettleBatch {
             counters: Vec::new(),
             operations: Vec::new(),
             order: Vec::new(),
+            effects: Vec::new(),
+            history: HistoryLimits::default(),
             uncounted,
         }
+    }
+
+    /// Keeps of the history what `limits` say.
+    pub fn keep_history(&mut self, limits: HistoryLimits) {
+        self.history = limits;
+    }
+
+    /// Writes `effect` where the outcome that was added last applies.
+    pub fn add_effect(&mut self, effect: Effect) {
+        self.effects.push((self.order.len().saturating_sub(1), effect));
     }
 
     /// True without any outcome.
@@ -95,6 +161,12 @@ impl SettleBatch {
         }
         let traces = Traces { attempt: None, orphan_counter: Some(orphan_counter), locks: locks.clone() };
         self.operate(Operation { traces, ..Operation::new("a", job) });
+    }
+
+    /// Only releases the locks of a job that is done.
+    pub fn release(&mut self, job: Bytes, locks: &JobLocks) {
+        let traces = Traces { locks: locks.clone(), ..Traces::default() };
+        self.operate(Operation { traces, ..Operation::new("r", job) });
     }
 
     /// The job failed: `entry` is filed in the sorted set `target` (retry or dead). Its locks are
@@ -180,13 +252,21 @@ pub async fn settle_jobs(
         .key(keys.stats_processed())
         .key(keys.stats_failed())
         .key(keys.throughput(epoch_hour(now)))
+        .key(keys.history_all())
+        .key(keys.history_success())
+        .key(keys.history_failed())
         .arg(THROUGHPUT_TTL.as_secs())
         .arg(ATTEMPTS_KEPT)
         .arg(ATTEMPTS_TTL.as_secs())
         .arg(batch.uncounted.0)
         .arg(batch.uncounted.1)
         .arg(if batch.held == Held::Listed { "1" } else { "0" })
-        .arg(batch.acknowledged.len());
+        .arg(batch.acknowledged.len())
+        .arg(batch.operations.len())
+        .arg(batch.history.max_entries)
+        .arg(now.as_f64() - batch.history.retention.as_secs_f64())
+        .arg(batch.history.daily_retention.as_secs());
+    let numbers = numbers_of(&batch.order);
     for counter in batch.counters {
         call.push_key(counter);
     }
@@ -212,12 +292,39 @@ pub async fn settle_jobs(
         positions.push(operation.traces.locks.running, &mut call);
         call.push(operation.lock_ttl);
     }
+    for (outcome, effect) in batch.effects {
+        let Some(number) = numbers.get(outcome) else { continue };
+        match effect {
+            Effect::Status { key, ttl, fields } => {
+                call.push("s");
+                call.push(*number);
+                positions.push(Some(key), &mut call);
+                call.push(ttl);
+                call.push(fields.len());
+                for (field, value) in fields {
+                    call.push(&*field);
+                    call.push(value);
+                }
+            }
+            Effect::History { record, finished_at, success } => {
+                call.push("h");
+                call.push(*number);
+                call.push(record);
+                call.push(finished_at.as_f64());
+                call.push(if success { HISTORY_SUCCESS } else { HISTORY_FAILED });
+                positions.push(Some(keys.history_daily(&utc_day(finished_at))), &mut call);
+                call.push(if success { "success" } else { "failed" });
+            }
+        }
+    }
     let mut replies = redis.call(&SETTLE_JOBS, call).await?;
     let mut acknowledged = Step::read_all(replies.take()?)?.into_iter();
     let mut operations = Step::read_all(replies.take()?)?.into_iter();
     let processed = replies.take()?.int()?.max(0) as u64;
     let failed = replies.take()?.int()?.max(0) as u64;
-    let error = replies.take()?.text()?;
+    let error_of = |text: String| (!text.is_empty()).then(|| RedisError::from_reply(&text));
+    let error = error_of(replies.take()?.text()?);
+    let effect_error = error_of(replies.take()?.text()?);
     let next = |in_line| if in_line { acknowledged.next() } else { operations.next() };
     let steps = batch.order.into_iter().map(next).collect::<Option<Vec<_>>>();
     Ok(Settled {
@@ -226,6 +333,19 @@ pub async fn settle_jobs(
             found: "fewer".into(),
         })?,
         uncounted: (processed, failed),
-        error: (!error.is_empty()).then(|| RedisError::from_reply(&error)),
+        error,
+        effect_error,
     })
+}
+
+/// The number of each outcome in the script's count: acknowledged jobs first.
+fn numbers_of(order: &[bool]) -> Vec<usize> {
+    let mut acknowledged = 0;
+    let mut operations = order.iter().filter(|in_line| **in_line).count();
+    let mut next = |in_line: &bool| {
+        let counter = if *in_line { &mut acknowledged } else { &mut operations };
+        *counter += 1;
+        *counter
+    };
+    order.iter().map(&mut next).collect()
 }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod connection;
+mod refusals;
 mod reply_shapes;
 mod scripts_entries;
 mod scripts_guard;
@@ -9,4 +10,5 @@ mod scripts_jobs;
 mod scripts_push;
 mod scripts_recovery;
 mod scripts_sets;
+mod subscriber;
 mod support;

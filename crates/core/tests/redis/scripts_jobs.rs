@@ -1,9 +1,11 @@
 //! Fetching and settling, script by script.
 
+use std::time::Duration;
+
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::locks::JobLocks;
-use cogworker_core::scripts::{self, Held, SettleBatch, Settled, Step, Traces};
+use cogworker_core::scripts::{self, Effect, Held, HistoryLimits, SettleBatch, Settled, Step, Traces};
 use cogworker_core::time::EpochSeconds;
 
 const NOW: EpochSeconds = EpochSeconds::EPOCH;
@@ -361,6 +363,95 @@ async fn popped_jobs_are_settled_without_a_list_and_a_repeated_filing_counts_onc
     assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [Step::Applied; 2]);
     assert_eq!(list(&server, "cogworker:queue:q"), ["back"]);
     assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+    assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
+    Ok(())
+}
+
+#[tokio::test]
+async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "done", "failed"]);
+    let settled = settle(&redis, |batch| {
+        batch.keep_history(HistoryLimits::default());
+        for (jid, ends_well) in [("lost", true), ("done", true), ("failed", false)] {
+            match ends_well {
+                true => batch.acknowledge(raw(jid), "cogworker:orphanings:x".into(), &NONE),
+                false => {
+                    let traces = Traces::default();
+                    batch.file(raw(jid), "cogworker:dead".into(), NOW, b"entry".to_vec(), traces, 0);
+                }
+            }
+            let fields = vec![("status".into(), "over".to_owned()), ("pct".into(), "42".to_owned())];
+            batch.add_effect(Effect::Status { key: format!("status:{jid}"), ttl: 1800, fields });
+            let record = format!("record of {jid}").into_bytes();
+            let finished_at = EpochSeconds::new(86_400.5);
+            batch.add_effect(Effect::History { record, finished_at, success: ends_well });
+        }
+    })
+    .await?;
+    assert_eq!(settled.steps, [Step::Gone, Step::Applied, Step::Applied]);
+    assert!(settled.effect_error.is_none());
+    assert_eq!(server.cli(&["EXISTS", "status:lost"]), 0);
+    for jid in ["done", "failed"] {
+        assert_eq!(
+            server.cli(&["HMGET", &format!("status:{jid}"), "status", "pct"]).strings(),
+            ["over", "42"]
+        );
+        assert_eq!(server.cli(&["TTL", &format!("status:{jid}")]), 1800);
+    }
+    let records =
+        |list: &str| server.cli(&["ZRANGE", &format!("cogworker:history:{list}"), "0", "-1"]).strings();
+    assert_eq!(records("all"), ["record of done", "record of failed"]);
+    assert_eq!(
+        (records("success"), records("failed")),
+        (vec!["record of done".to_owned()], vec!["record of failed".to_owned()])
+    );
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:history:all", "record of done"]), "86400.5");
+    let day = "cogworker:history:daily:1970-01-02";
+    assert_eq!(server.cli(&["HMGET", day, "success", "failed"]).strings(), ["1", "1"], "HIST-07");
+    assert_eq!(server.cli(&["TTL", day]), 34_560_000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outcome {
+    let (server, redis) = start().await?;
+    let now = EpochSeconds::new(1_000_000.0);
+    let limits =
+        HistoryLimits { max_entries: 3, retention: Duration::from_secs(100), ..HistoryLimits::default() };
+    for (number, finished_at) in
+        [999_000.0, 999_990.0, 999_991.0, 999_992.0, 999_993.0].into_iter().enumerate()
+    {
+        server.cli(&["LPUSH", LIST, "job"]);
+        let mut batch = SettleBatch::new(Held::Listed, (0, 0));
+        batch.keep_history(limits);
+        batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+        let (record, finished_at) = (number.to_string().into_bytes(), EpochSeconds::new(finished_at));
+        batch.add_effect(Effect::History { record, finished_at, success: true });
+        scripts::settle_jobs(&redis, ME, now, batch).await?;
+        if number == 0 {
+            assert_eq!(server.cli(&["EXISTS", "cogworker:history:all"]), 0, "too old");
+        }
+    }
+    for list in ["all", "success"] {
+        let kept = server.cli(&["ZRANGE", &format!("cogworker:history:{list}"), "0", "-1"]).strings();
+        assert_eq!(kept, ["2", "3", "4"], "{list}");
+    }
+    assert_eq!(server.cli(&["HGET", "cogworker:history:daily:1970-01-12", "success"]), "5", "HIST-08");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_effect_that_cannot_be_written_is_told_and_changes_no_outcome_mw_08() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["SET", "cogworker:history:all", "no set"]);
+    let settled = settle(&redis, |batch| {
+        batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+        batch.add_effect(Effect::History { record: b"r".to_vec(), finished_at: NOW, success: true });
+    })
+    .await?;
+    assert_eq!((settled.steps, settled.effect_error.is_some()), (vec![Step::Applied], true));
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     Ok(())
 }

@@ -225,10 +225,10 @@ async fn complete_burials_swaps_a_raw_entry_once_maxo_10() -> Outcome {
         let counter = "cogworker:orphanings:job".into();
         RawBurial { job: raw("job"), entry: b"job died".to_vec(), counter, locks }
     };
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 0, "put there otherwise");
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Gone], "put there otherwise");
     server.cli(&["SET", "cogworker:orphanings:job", "2"]);
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 1);
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, 0);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Applied]);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Gone]);
     let dead = server.cli(&["ZRANGE", "cogworker:dead", "0", "-1", "WITHSCORES"]).strings();
     assert_eq!(dead, ["job died", "7.5"]);
     assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");

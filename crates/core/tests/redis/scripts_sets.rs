@@ -3,8 +3,7 @@
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::jid::Jid;
-use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, Beat, Moves, Step};
+use cogworker_core::scripts::{self, Beat, Moves, PublishedWork, Step};
 use cogworker_core::time::EpochSeconds;
 
 fn raw(text: &'static str) -> Bytes {
@@ -94,16 +93,16 @@ async fn a_queue_of_the_wrong_type_postpones_its_entry_and_no_other_sched_08() -
 }
 
 #[tokio::test]
-async fn an_entry_that_a_full_redis_does_not_even_postpone_stays_where_it_stood() -> Outcome {
+async fn an_entry_moves_though_redis_is_full_as_that_takes_no_more_memory_p_49() -> Outcome {
     let (server, redis) = start().await?;
-    server.cli(&["ZADD", "cogworker:schedule", "1", "stuck"]);
+    server.cli(&["ZADD", "cogworker:schedule", "1", "due"]);
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
     let mut moves = Moves::new(redis.keys().schedule(), Some(EpochSeconds::new(62.0)));
-    moves.to_queue(raw("stuck"), b"stuck".to_vec(), "q");
+    moves.to_queue(raw("due"), b"due".to_vec(), "q");
     let moved = scripts::move_entries(&redis, moves).await?;
-    assert_eq!((moved.steps, moved.postponed), (vec![Step::Failed], 0));
-    assert!(matches!(moved.error, Some(RedisError::OutOfMemory(_))), "{:?}", moved.error);
-    assert_eq!(server.cli(&["ZSCORE", "cogworker:schedule", "stuck"]), "1");
+    assert_eq!((moved.steps, moved.postponed), (vec![Step::Applied], 0));
+    assert_eq!(list(&server, "cogworker:queue:q"), ["due"]);
+    assert_eq!(server.cli(&["EXISTS", "cogworker:schedule"]), 0);
     Ok(())
 }
 
@@ -176,8 +175,17 @@ async fn remove_presence_keeps_the_registration_while_jobs_are_held_beat_13() ->
 async fn publish_work_shows_and_clears_slots_and_write_status_renews_its_expiry() -> Outcome {
     let (server, redis) = start().await?;
     let shown = vec![("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())];
-    scripts::publish_work(&redis, ME, 60, shown, &[]).await?;
-    scripts::publish_work(&redis, ME, 60, vec![("c".into(), b"3".to_vec())], &["a".into()]).await?;
+    let statuses = vec![("status:j".into(), vec![("status".into(), "working".into())])];
+    let work = PublishedWork { running: shown, statuses, status_ttl: 100, ..PublishedWork::default() };
+    assert!(scripts::publish_work(&redis, ME, 60, work).await?.is_none());
+    assert_eq!(server.cli(&["HGET", "status:j", "status"]), "working");
+    assert_eq!(server.cli(&["TTL", "status:j"]), 100);
+    server.cli(&["SET", "status:bad", "x"]);
+    let statuses = vec![("status:bad".into(), vec![("status".into(), "working".into())])];
+    let (running, ended) = (vec![("c".into(), b"3".to_vec())], vec!["a".into()]);
+    let work = PublishedWork { running, ended, statuses, status_ttl: 100 };
+    let error = scripts::publish_work(&redis, ME, 60, work).await?;
+    assert!(error.is_some(), "it is told, and the slots are shown all the same");
     let key = format!("cogworker:workers:{ME}");
     assert_eq!(server.cli(&["HMGET", &key, "a", "b", "c"]).items().len(), 3);
     assert!(server.cli(&["HGET", &key, "a"]).is_nil());

@@ -1,23 +1,29 @@
 //! What a run comes to, ready to be settled.
 
-use std::time::Duration;
+use std::borrow::Cow;
 
+use bytes::Bytes;
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{AttemptOutcome, AttemptRecord, UnsettledRecord};
+use cogworker_core::formats::{AttemptOutcome, AttemptRecord, RunRecord, UnsettledRecord};
 use cogworker_core::keys::{Key, KeySpace};
 use cogworker_core::locks::JobLocks;
 use cogworker_core::raw_job::{NotAJob, RawJob};
-use cogworker_core::scripts::{SettleBatch, Traces};
+use cogworker_core::scripts::{Effect, SettleBatch, Traces};
 use cogworker_core::time::EpochSeconds;
 use cogworker_core::{payload_edit, retry, unparseable};
 
 use super::claim::Claim;
+use super::runner::Failed;
+use crate::hooks::RetryIn;
+use crate::run::Run;
 
 /// A claim and what is to become of it.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) claim: Claim,
     pub(crate) fate: Fate,
+    /// What is written beside it.
+    effects: Vec<Effect>,
     /// True once a settlement of it was sent whose reply got lost: finding nothing on the list
     /// then means that it was applied.
     pub(crate) tried: bool,
@@ -31,6 +37,10 @@ pub(crate) enum Fate {
     Filed(Box<Filed>),
     /// It failed and could not be filed before the end: another process files it.
     HandedOver { unsettled: Key, record: Vec<u8>, traces: Traces },
+    /// It ran well and was counted, perhaps: only its locks are released.
+    Released { locks: JobLocks },
+    /// It failed and is given up.
+    Discarded { traces: Traces },
     /// It was not run to its end: back on its queue.
     GivenBack { queue: Key, locks: JobLocks, lock_ttl: u64 },
 }
@@ -44,6 +54,8 @@ pub(crate) struct Filed {
     /// How long its locks are held from now, s; 0 releases them.
     lock_ttl: u64,
     retried: bool,
+    /// What hooks are told when it stands in dead.
+    death: Option<Failure>,
 }
 
 /// What outcomes are decided with.
@@ -52,26 +64,39 @@ pub(crate) struct Rules<'a> {
     pub(crate) keys: &'a KeySpace,
     /// How long a lock is held while its job is queued, s.
     pub(crate) lock_ttl: u64,
+    /// How long a job's status is kept, s, if there is one.
+    pub(crate) status_ttl: Option<u64>,
+    /// True when runs are recorded.
+    pub(crate) history: bool,
+    /// True when someone wants to hear of deaths.
+    pub(crate) deaths: bool,
+}
+
+/// A run that ended.
+#[derive(Debug)]
+pub(crate) struct EndedRun<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) job: &'a RawJob<'a>,
+    pub(crate) started_at: EpochSeconds,
 }
 
 impl Outcome {
     fn new(claim: Claim, fate: Fate) -> Self {
-        Self { claim, fate, tried: false }
+        Self { claim, fate, effects: Vec::new(), tried: false }
     }
 
-    pub(crate) fn done(claim: Claim, job: &RawJob<'_>, rules: Rules<'_>) -> Self {
-        let orphan_counter = rules.keys.orphanings(job.jid());
-        let locks = JobLocks::of(job, rules.keys);
-        Self::new(claim, Fate::Done { orphan_counter, locks })
+    pub(crate) fn done(claim: Claim, ended: &EndedRun<'_>, rules: Rules<'_>) -> Self {
+        let orphan_counter = rules.keys.orphanings(ended.job.jid());
+        let locks = JobLocks::of(ended.job, rules.keys);
+        let effects = ended.effects("complete", None, rules);
+        Self { effects, ..Self::new(claim, Fate::Done { orphan_counter, locks }) }
     }
 
-    /// Decides between retry and dead (OPT-08, RETRY-01 to RETRY-06, DEAD-01 to DEAD-03).
-    pub(crate) fn failed(claim: Claim, failure: &Failure, rules: Rules<'_>) -> Self {
+    /// Decides between retry and dead (OPT-08, RETRY-01 to RETRY-06, DEAD-01 to DEAD-03), unless a
+    /// hook did (HOOK-01 to HOOK-06).
+    pub(crate) fn failed(claim: Claim, ended: &EndedRun<'_>, failed: &Failed, rules: Rules<'_>) -> Self {
         let now = EpochSeconds::now();
-        let job = match RawJob::parse(&claim.raw) {
-            Ok(job) => job,
-            Err(reason) => return Self::unparseable(claim, &reason, rules),
-        };
+        let (job, failure) = (ended.job, &failed.failure);
         let entry = match payload_edit::failed_payload(&claim.raw, failure, now) {
             // Without a queue of its own it could never come back from retry.
             Ok(entry) if job.queue().is_none() => {
@@ -82,24 +107,41 @@ impl Outcome {
             Err(reason) => return Self::unparseable(claim, &reason, rules),
         };
         let attempt_number = job.retry_count().saturating_add(1);
-        let retried = !job.is_final_failure();
-        let delay = if retried { retry::backoff(attempt_number) } else { Duration::ZERO };
-        let (set, outcome, lock_ttl) = if retried {
-            let lock_ttl = delay.as_secs().saturating_add(rules.lock_ttl);
-            (rules.keys.retry(), AttemptOutcome::Retrying, lock_ttl)
-        } else {
-            (rules.keys.dead(), AttemptOutcome::Dead, 0)
+        let delay = match failed.retry_in {
+            _ if job.is_final_failure() => None,
+            RetryIn::Default => Some(retry::backoff(attempt_number)),
+            RetryIn::After(delay) => Some(delay),
+            RetryIn::Kill | RetryIn::Discard => None,
+        };
+        let outcome = match (delay, failed.retry_in) {
+            (Some(_), _) => AttemptOutcome::Retrying,
+            (None, RetryIn::Kill) => AttemptOutcome::Killed,
+            (None, RetryIn::Discard) => AttemptOutcome::Discarded,
+            (None, _) => AttemptOutcome::Dead,
         };
         let jid = job.jid();
-        let mut traces = Traces { locks: JobLocks::of(&job, rules.keys), ..Traces::default() };
+        let mut traces = Traces { locks: JobLocks::of(job, rules.keys), ..Traces::default() };
         if !jid.is_empty() {
             let record = AttemptRecord::new(attempt_number, now, outcome, failure);
             traces.attempt = Some((rules.keys.job_attempts(jid), record.to_json()));
             traces.orphan_counter = Some(rules.keys.orphanings(jid));
         }
-        let score = now.plus(delay);
-        let filed = Filed { set, score, entry, traces, lock_ttl, retried };
-        Self::new(claim, Fate::Filed(Box::new(filed)))
+        let state = if delay.is_some() { "retrying" } else { "failed" };
+        let effects = ended.effects(state, Some(failure), rules);
+        if outcome == AttemptOutcome::Discarded {
+            return Self { effects, ..Self::new(claim, Fate::Discarded { traces }) };
+        }
+        let filed = Filed {
+            set: if delay.is_some() { rules.keys.retry() } else { rules.keys.dead() },
+            score: now.plus(delay.unwrap_or_default()),
+            entry,
+            traces,
+            // The locks outlive the wait for the retry, to the second (UNIQ-13).
+            lock_ttl: delay.map_or(0, |delay| delay.as_secs().saturating_add(rules.lock_ttl)),
+            retried: delay.is_some(),
+            death: (delay.is_none() && rules.deaths).then(|| failure.clone()),
+        };
+        Self { effects, ..Self::new(claim, Fate::Filed(Box::new(filed))) }
     }
 
     /// Something on a queue that is no job: wrapped and buried (DEAD-06, DEAD-10).
@@ -112,6 +154,7 @@ impl Outcome {
             traces: Traces::default(),
             lock_ttl: 0,
             retried: false,
+            death: None,
         };
         Self::new(claim, Fate::Filed(Box::new(filed)))
     }
@@ -138,6 +181,28 @@ impl Outcome {
         matches!(&self.fate, Fate::Filed(filed) if filed.retried)
     }
 
+    /// What hooks are told now that it is settled: the entry in dead, and the failure.
+    pub(crate) fn into_death(self) -> Option<(Bytes, Failure)> {
+        match self.fate {
+            Fate::Filed(filed) => {
+                let Filed { death, entry, .. } = *filed;
+                death.map(|failure| (entry.into(), failure))
+            }
+            _ => None,
+        }
+    }
+
+    /// After a lost acknowledgement of a popped job: its locks, if it has any, are still to be released,
+    /// and nothing is to be counted again. False when nothing is left to do.
+    pub(crate) fn into_release(&mut self) -> bool {
+        let Fate::Done { locks, .. } = &mut self.fate else { return true };
+        let locks = std::mem::take(locks);
+        let any = !locks.is_empty();
+        self.effects.clear();
+        self.fate = Fate::Released { locks };
+        any
+    }
+
     /// True when the job goes back to its queue.
     pub(crate) fn is_given_back(&self) -> bool {
         matches!(self.fate, Fate::GivenBack { .. })
@@ -155,14 +220,65 @@ impl Outcome {
             Fate::HandedOver { unsettled, record, traces } => {
                 batch.hand_over(raw, unsettled.clone(), record.clone(), traces.clone());
             }
+            Fate::Released { locks } => batch.release(raw, locks),
+            Fate::Discarded { traces } => batch.discard(raw, traces.clone()),
             Fate::GivenBack { queue, locks, lock_ttl } => {
                 batch.give_back(raw, queue.clone(), locks, *lock_ttl);
             }
+        }
+        for effect in &self.effects {
+            batch.add_effect(effect.clone());
+        }
+    }
+
+    /// How log lines say what it came to.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.fate {
+            Fate::Done { .. } | Fate::Released { .. } => "done",
+            Fate::Filed(filed) if filed.retried => "to be retried",
+            Fate::Filed(_) | Fate::HandedOver { .. } => "failed for good",
+            Fate::Discarded { .. } => "given up",
+            Fate::GivenBack { .. } => "to go back to its queue",
         }
     }
 
     /// How log lines name the job.
     pub(crate) fn jid(&self) -> String {
         RawJob::parse(&self.claim.raw).map(|job| job.jid().to_owned()).unwrap_or_default()
+    }
+}
+
+impl EndedRun<'_> {
+    /// Status and history, where they are kept.
+    fn effects(&self, state: &'static str, failure: Option<&Failure>, rules: Rules<'_>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let (jid, now) = (self.job.jid(), EpochSeconds::now());
+        if let Some(ttl) = rules.status_ttl.filter(|_| !jid.is_empty()) {
+            let mut fields: Vec<(Cow<'static, str>, String)> =
+                self.run.last_progress().into_iter().map(|(name, value)| (name.into(), value)).collect();
+            fields.push(("status".into(), state.into()));
+            fields.push(("update_time".into(), now.to_string()));
+            fields.push(("class".into(), self.job.class().into()));
+            fields.push(("queue".into(), self.run.queue().into()));
+            if let Some(failure) = failure {
+                fields.push(("error_class".into(), failure.class.clone()));
+                fields.push(("error_message".into(), failure.limited_message().to_owned()));
+            }
+            effects.push(Effect::Status { key: rules.keys.status(jid), ttl, fields });
+        }
+        if rules.history {
+            let record = RunRecord {
+                jid,
+                class: self.job.class(),
+                queue: self.run.queue(),
+                args_json: self.job.args_json(),
+                started_at: self.started_at,
+                finished_at: now,
+                failure,
+            };
+            let success = failure.is_none();
+            effects.push(Effect::History { record: record.to_json(), finished_at: now, success });
+        }
+        effects
     }
 }

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
+use cogworker_core::failure::Failure;
 use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{BATCH_LIMIT, Held, SettleBatch, Settled, Step};
+use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, Step};
 
 use super::outcome::{Fate, Outcome};
 
@@ -34,6 +35,10 @@ pub(crate) struct Effects {
     pub(crate) lost: Vec<String>,
     /// Why an outcome could not be written; it is tried again.
     pub(crate) error: Option<RedisError>,
+    /// Why something beside the outcomes could not be written.
+    pub(crate) effect_error: Option<RedisError>,
+    /// Jobs that stand in dead now, and why.
+    pub(crate) deaths: Vec<(Bytes, Failure)>,
 }
 
 impl Settler {
@@ -93,7 +98,7 @@ impl Settler {
     }
 
     /// The next batch, if anything waits and no call is under way.
-    pub(crate) fn next_batch(&mut self, now: Instant) -> Option<SettleBatch> {
+    pub(crate) fn next_batch(&mut self, now: Instant, history: Option<HistoryLimits>) -> Option<SettleBatch> {
         if self.is_busy() || self.not_before.is_some_and(|at| at > now) {
             return None;
         }
@@ -108,6 +113,9 @@ impl Settler {
         self.not_before = None;
         self.sent_uncounted = std::mem::take(&mut self.uncounted);
         let mut batch = SettleBatch::new(held, self.sent_uncounted);
+        if let Some(limits) = history {
+            batch.keep_history(limits);
+        }
         let alike = self.waiting.iter().take(BATCH_LIMIT).take_while(|outcome| outcome.claim.held == held);
         let count = alike.count();
         self.under_way.extend(self.waiting.drain(..count));
@@ -119,7 +127,8 @@ impl Settler {
 
     /// Takes the reply of the call under way. What was refused is tried again at `again_at`.
     pub(crate) fn settled(&mut self, settled: Settled, again_at: Instant) -> Effects {
-        let mut effects = Effects { error: settled.error, ..Effects::default() };
+        let mut effects =
+            Effects { error: settled.error, effect_error: settled.effect_error, ..Effects::default() };
         self.busy = false;
         self.uncounted.0 += settled.uncounted.0;
         self.uncounted.1 += settled.uncounted.1;
@@ -128,9 +137,14 @@ impl Settler {
         }
         for (mut outcome, step) in std::mem::take(&mut self.under_way).into_iter().zip(settled.steps) {
             match step {
-                Step::Applied => effects.retried |= outcome.is_retried(),
+                Step::Applied => {
+                    effects.retried |= outcome.is_retried();
+                    effects.deaths.extend(outcome.into_death());
+                }
                 // A repeat that finds nothing was applied the first time.
-                Step::Gone if outcome.tried || outcome.claim.held == Held::Popped => {}
+                Step::Gone if outcome.tried || outcome.claim.held == Held::Popped => {
+                    effects.deaths.extend(outcome.into_death());
+                }
                 Step::Gone => effects.lost.push(outcome.jid()),
                 Step::Failed => {
                     outcome.tried = false;
@@ -154,14 +168,21 @@ impl Settler {
         }
         let mut again: VecDeque<Outcome> = std::mem::take(&mut self.under_way)
             .into_iter()
-            .filter(|outcome| !fate_is_unknown || may_be_sent_again(outcome))
-            .map(|mut outcome| {
+            .filter_map(|mut outcome| {
+                if fate_is_unknown && !may_be_sent_again(&mut outcome) {
+                    return None;
+                }
                 outcome.tried |= fate_is_unknown && outcome.claim.held == Held::Listed;
-                outcome
+                Some(outcome)
             })
             .collect();
         again.append(&mut self.waiting);
         self.waiting = again;
+    }
+
+    /// Every outcome that is not settled.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Outcome> {
+        self.all()
     }
 
     /// At the end of a process: failures that were refused are handed over, at once (UNS-01).
@@ -180,10 +201,10 @@ impl Settler {
 /// A listed job that was being given back could be ours again by now, had that been applied:
 /// giving it back twice would run it twice. The reconciler finds it if it is still here. A popped
 /// one has no such second chance, so it is rather run twice than lost; and the acknowledgement
-/// of one only counts, which is not done twice.
-fn may_be_sent_again(outcome: &Outcome) -> bool {
+/// of one only counts, which is not done twice, and releases locks, which is.
+fn may_be_sent_again(outcome: &mut Outcome) -> bool {
     match outcome.claim.held {
         Held::Listed => !outcome.is_given_back(),
-        Held::Popped => !matches!(outcome.fate, Fate::Done { .. }),
+        Held::Popped => outcome.into_release(),
     }
 }

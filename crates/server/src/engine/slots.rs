@@ -9,7 +9,7 @@ use cogworker_core::time::EpochSeconds;
 use tokio::task::AbortHandle;
 
 use super::claim::Claim;
-use crate::context::Cancellation;
+use crate::run::Run;
 
 /// Jobs shorter than this are never shown in Redis; longer ones are, within 250 ms.
 const SHOWN_AFTER: Duration = Duration::from_millis(100);
@@ -27,10 +27,11 @@ pub(crate) struct Running {
     pub(crate) claim: Claim,
     pub(crate) class: usize,
     since: Instant,
-    run_at: EpochSeconds,
+    pub(crate) run_at: EpochSeconds,
     number: u64,
     abort: Option<AbortHandle>,
-    cancellation: Cancellation,
+    aborted: bool,
+    pub(crate) run: Run,
 }
 
 struct Slot {
@@ -48,6 +49,17 @@ enum Shown {
     Run(u64),
     /// A write of it failed, and may have been carried out.
     Unknown,
+}
+
+/// Changes in what others see of the slots.
+#[derive(Debug, Default)]
+pub(crate) struct BoardChanges {
+    /// Slots to show, each with its work.
+    pub(crate) show: Vec<(String, Vec<u8>)>,
+    /// Slots to clear.
+    pub(crate) clear: Vec<String>,
+    /// The runs that are shown for the first time.
+    pub(crate) begun: Vec<Run>,
 }
 
 pub(crate) struct Slots {
@@ -74,9 +86,9 @@ impl Slots {
         self.slots.len() - self.free.len()
     }
 
-    /// Puts a job into a free slot; the claim comes back when there is none.
-    pub(crate) fn occupy(&mut self, claim: Claim, class: usize) -> Result<RunId, Claim> {
-        let Some(slot) = self.free.pop() else { return Err(claim) };
+    /// Puts a job into a free slot, if there is one.
+    pub(crate) fn occupy(&mut self, claim: Claim, class: usize, run: Run) -> Option<RunId> {
+        let slot = self.free.pop()?;
         self.runs += 1;
         self.slots[slot].running = Some(Running {
             claim,
@@ -85,21 +97,16 @@ impl Slots {
             run_at: EpochSeconds::now(),
             number: self.runs,
             abort: None,
-            cancellation: Cancellation::default(),
+            aborted: false,
+            run,
         });
-        Ok(RunId { slot, number: self.runs })
+        Some(RunId { slot, number: self.runs })
     }
 
-    /// How to ask the run to end, and how to stop its task if it has one.
-    pub(crate) fn set_controls(
-        &mut self,
-        run: RunId,
-        abort: Option<AbortHandle>,
-        cancellation: Cancellation,
-    ) {
+    /// How to stop the run's task.
+    pub(crate) fn set_abort(&mut self, run: RunId, abort: AbortHandle) {
         if let Some(running) = self.slots[run.slot].running.as_mut().filter(|it| it.number == run.number) {
-            running.abort = abort;
-            running.cancellation = cancellation;
+            running.abort = Some(abort);
         }
     }
 
@@ -114,14 +121,14 @@ impl Slots {
     /// Asks every run to end.
     pub(crate) fn cancel_all(&self) {
         for running in self.running() {
-            running.cancellation.token().cancel();
+            running.run.token().cancel();
         }
     }
 
     /// Asks one run to end; its jid, when it had not been asked yet.
     pub(crate) fn cancel(&self, run: RunId) -> Option<String> {
         let running = self.slots[run.slot].running.as_ref().filter(|it| it.number == run.number)?;
-        let token = running.cancellation.token();
+        let token = running.run.token();
         if token.is_cancelled() {
             return None;
         }
@@ -130,12 +137,18 @@ impl Slots {
     }
 
     /// Stops every task that can be stopped.
-    pub(crate) fn abort_all(&self) {
-        for running in self.running() {
+    pub(crate) fn abort_all(&mut self) {
+        for running in self.slots.iter_mut().filter_map(|slot| slot.running.as_mut()) {
             if let Some(abort) = &running.abort {
                 abort.abort();
+                running.aborted = true;
             }
         }
+    }
+
+    /// True while a task that was stopped has a slot.
+    pub(crate) fn any_aborted(&self) -> bool {
+        self.running().any(|running| running.aborted)
     }
 
     /// True when no task that was stopped is still at work. Blocking runs have none.
@@ -151,7 +164,7 @@ impl Slots {
 
     /// Empties the slots of stopped tasks, youngest first.
     pub(crate) fn take_stopped(&mut self) -> Vec<Running> {
-        self.take_where(|running| running.abort.as_ref().is_some_and(AbortHandle::is_finished))
+        self.take_where(|it| it.aborted && it.abort.as_ref().is_some_and(AbortHandle::is_finished))
     }
 
     fn take_where(&mut self, chosen: impl Fn(&Running) -> bool) -> Vec<Running> {
@@ -178,16 +191,16 @@ impl Slots {
         self.slots.iter().filter_map(|slot| slot.running.as_ref())
     }
 
-    /// What changed since the last call in what others should see: slots to show, each with its
-    /// work, and slots to clear (PROC-02).
-    pub(crate) fn board_changes(&mut self) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
-        let (mut show, mut clear) = (Vec::new(), Vec::new());
+    /// What changed since the last call in what others should see (PROC-02).
+    pub(crate) fn board_changes(&mut self) -> BoardChanges {
+        let BoardChanges { mut show, mut clear, mut begun } = BoardChanges::default();
         for slot in &mut self.slots {
             let due = slot.running.as_ref().filter(|running| running.since.elapsed() >= SHOWN_AFTER);
             match (due, slot.shown) {
                 (Some(running), shown) if shown != Shown::Run(running.number) => {
                     let work = work_json(&running.claim.queue, &running.claim.raw, running.run_at);
                     show.push((slot.name.clone(), work));
+                    begun.push(running.run.clone());
                     slot.shown = Shown::Run(running.number);
                 }
                 (None, Shown::Run(_) | Shown::Unknown) => {
@@ -197,7 +210,7 @@ impl Slots {
                 _ => {}
             }
         }
-        (show, clear)
+        BoardChanges { show, clear, begun }
     }
 
     /// The last changes may not have been written: every slot is shown or cleared anew.

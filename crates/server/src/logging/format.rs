@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use cogworker_core::time::utc_date;
+
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::field::RecordFields;
@@ -171,27 +173,13 @@ fn write_time(writer: &mut impl Write, time: SystemTime) -> fmt::Result {
     // A clock before 1970 is not set; the log then says 1970.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
+    let (year, month, day) = utc_date(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
     write!(
         writer,
         "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
         since.subsec_millis()
     )
-}
-
-/// The date of a day counted from 1970-01-01. Years are counted from March on, so that the leap day is the
-/// last day of its year.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let (month, carry) =
-        if month_from_march < 10 { (month_from_march + 3, 0) } else { (month_from_march - 9, 1) };
-    (era * 400 + year_of_era + carry, month, day)
 }
 
 #[cfg(test)]
@@ -235,7 +223,7 @@ mod tests {
         let leap = |year| (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
         let mut expected = (1970, 1, 1);
         for day in 0..146_097 {
-            assert_eq!(date(day), expected);
+            assert_eq!(utc_date(day), expected);
             let (year, month, day) = expected;
             let last = match month {
                 2 if leap(year) => 29,

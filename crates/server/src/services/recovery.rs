@@ -13,6 +13,7 @@ use cogworker_core::scripts::{self, BATCH_LIMIT, RecoveryLimits};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+use crate::deaths::Deaths;
 use crate::engine::Gauges;
 use crate::outage::Outage;
 
@@ -28,6 +29,7 @@ pub(crate) struct Recovery {
     pub(crate) period: Duration,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
+    pub(crate) deaths: Deaths,
 }
 
 /// How far a pass came.

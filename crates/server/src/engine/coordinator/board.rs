@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use cogworker_core::formats::PRESENCE_TTL;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts;
+use cogworker_core::scripts::{self, PublishedWork};
+use cogworker_core::time::EpochSeconds;
 
 use super::{BOARD_PERIOD, Engine, REFUSED_PAUSE};
 use crate::engine::within::within;
@@ -16,23 +17,48 @@ impl Engine {
             return;
         }
         self.next_board = now + BOARD_PERIOD;
-        let (show, clear) = self.slots.board_changes();
-        if show.is_empty() && clear.is_empty() {
+        let changes = self.slots.board_changes();
+        let mut work =
+            PublishedWork { running: changes.show, ended: changes.clear, ..PublishedWork::default() };
+        if let Some(ttl) = self.status_ttl {
+            work.status_ttl = ttl;
+            let keys = self.redis.keys();
+            let mut write = |jid: &str, mut fields: Vec<(String, String)>| {
+                fields.push(("update_time".into(), EpochSeconds::now().to_string()));
+                work.statuses.push((keys.status(jid), fields));
+            };
+            for run in changes.begun {
+                let fields = [("status", "working"), ("class", run.class()), ("queue", run.queue())];
+                write(run.jid().as_str(), fields.map(|(name, value)| (name.into(), value.into())).into());
+            }
+            // What a job stored shortly after another write waits for this.
+            for running in self.slots.running() {
+                if let Some(fields) = running.run.due_progress(now) {
+                    write(running.run.jid().as_str(), fields);
+                }
+            }
+        }
+        if work.is_empty() {
             return;
         }
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         let ttl = PRESENCE_TTL.as_secs();
         let limit = self.limits.stuck_call;
         self.board = Some(Box::pin(async move {
-            let call = scripts::publish_work(&redis, &identity, ttl, show, &clear);
+            let call = scripts::publish_work(&redis, &identity, ttl, work);
             within("showing running jobs", limit, call, redis.reset()).await
         }));
     }
 
-    pub(super) fn board_written(&mut self, result: Result<(), RedisError>) {
+    pub(super) fn board_written(&mut self, result: Result<Option<RedisError>, RedisError>) {
         self.board = None;
         match result {
-            Ok(()) => self.outage.recovered("showing running jobs"),
+            Ok(status_error) => {
+                self.outage.recovered("showing running jobs");
+                if let Some(error) = status_error {
+                    self.outage.report("writing status and history", &error);
+                }
+            }
             Err(error) => {
                 self.outage.report("showing running jobs", &error);
                 self.slots.doubt_board();

@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use cogworker_core::failure::Failure;
 use cogworker_core::raw_job::RawJob;
+use cogworker_core::time::EpochSeconds;
 use tracing::{error, info, warn};
 
 use super::{Engine, IN_PLACE_BURST};
 use crate::engine::claim::Claim;
-use crate::engine::outcome::Outcome;
-use crate::engine::runner::{Finished, Started};
+use crate::engine::outcome::{EndedRun, Outcome, Rules};
+use crate::engine::runner::{Failed, Finished, Started};
 use crate::engine::slots::Running;
 
 impl Engine {
@@ -61,28 +62,25 @@ impl Engine {
             }
         };
         let class = self.runner.class_of(&job);
-        let mut run = None;
+        let run = self.runner.run_of(&claim, &job);
+        // Only a history asks for it, and a run in place is short.
+        let started_at = if self.history.is_some() { EpochSeconds::now() } else { EpochSeconds::EPOCH };
+        let mut id = None;
         let slots = &mut self.slots;
-        let started = self.runner.start(&claim, &job, class, || {
-            run = slots.occupy(claim.clone(), class).ok();
-            run
+        let started = self.runner.start(&run, class, || {
+            id = slots.occupy(claim.clone(), class, run.clone());
+            id
         });
         match started {
             Started::Ended(result) => {
                 self.pace.ran(begun.elapsed());
                 self.slot_freed = begun;
-                let outcome = match &result {
-                    Ok(()) => Outcome::done(claim.clone(), &job, self.rules()),
-                    Err(failure) => {
-                        log_failure(&job, failure);
-                        Outcome::failed(claim.clone(), failure, self.rules())
-                    }
-                };
-                self.settler.add(outcome);
+                let ended = EndedRun { run: &run, job: &job, started_at };
+                self.settler.add(outcome_of(claim.clone(), &ended, &result, self.rules()));
             }
-            Started::GoesOn { abort, cancellation } => {
-                if let Some(run) = run {
-                    self.slots.set_controls(run, abort, cancellation);
+            Started::GoesOn(abort) => {
+                if let (Some(id), Some(abort)) = (id, abort) {
+                    self.slots.set_abort(id, abort);
                 }
             }
         }
@@ -93,19 +91,27 @@ impl Engine {
         self.slot_freed = Instant::now();
         self.pace.ran(running.elapsed());
         self.runner.polled(running.class, finished.longest_poll);
-        let Running { claim, .. } = running;
+        let Running { claim, run, run_at, .. } = running;
         let raw = claim.raw.clone();
-        let job = RawJob::parse(&raw);
-        let outcome = match (&finished.result, &job) {
-            (Ok(()), Ok(job)) => Outcome::done(claim, job, self.rules()),
-            (Err(failure), Ok(job)) => {
-                log_failure(job, failure);
-                Outcome::failed(claim, failure, self.rules())
+        let outcome = match RawJob::parse(&raw) {
+            Ok(job) => {
+                let ended = EndedRun { run: &run, job: &job, started_at: run_at };
+                outcome_of(claim, &ended, &finished.result, self.rules())
             }
             // What is no job is never started.
-            (_, Err(reason)) => Outcome::unparseable(claim, reason, self.rules()),
+            Err(reason) => Outcome::unparseable(claim, &reason, self.rules()),
         };
         self.settler.add(outcome);
+    }
+}
+
+fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, rules: Rules<'_>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::done(claim, ended, rules),
+        Err(failed) => {
+            log_failure(ended.job, &failed.failure);
+            Outcome::failed(claim, ended, failed, rules)
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use cogworker_core::scripts::{self, Settled};
 use cogworker_core::time::EpochSeconds;
 use tracing::warn;
 
-use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE};
+use super::fetching::pause_after;
+use super::{Engine, REFUSED_PAUSE};
 use crate::engine::within::within;
 
 impl Engine {
@@ -15,7 +16,7 @@ impl Engine {
         if self.settle.is_some() {
             return;
         }
-        let Some(batch) = self.settler.next_batch(Instant::now()) else { return };
+        let Some(batch) = self.settler.next_batch(Instant::now(), self.history) else { return };
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         let limit = self.limits.stuck_call;
         self.settle = Some(Box::pin(async move {
@@ -39,6 +40,13 @@ impl Engine {
                 if let Some(error) = effects.error {
                     self.outage.report("settling a job", &error);
                 }
+                match effects.effect_error {
+                    Some(error) => self.outage.report("writing status and history", &error),
+                    None => self.outage.recovered("writing status and history"),
+                }
+                for (entry, failure) in effects.deaths {
+                    self.deaths.tell(entry, failure);
+                }
                 if effects.retried {
                     self.poller_wake.notify_one();
                 }
@@ -46,7 +54,7 @@ impl Engine {
             Err(error) => {
                 self.outage.report("settling jobs", &error);
                 self.suspicious |= error.fate_is_unknown();
-                self.settler.failed(error.fate_is_unknown(), Instant::now() + RETRY_PAUSE);
+                self.settler.failed(error.fate_is_unknown(), Instant::now() + pause_after(&error));
             }
         }
     }

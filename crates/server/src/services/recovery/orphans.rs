@@ -67,11 +67,17 @@ impl Recovery {
         loop {
             let jobs = scripts::newest_inprogress(&self.redis, identity, tally.blocked).await?;
             let count = jobs.len();
-            let orphans = jobs.into_iter().map(|job| self.orphan(job)).collect();
+            let orphans: Vec<_> = jobs.into_iter().map(|job| self.orphan(job)).collect();
+            let burials: Vec<Bytes> = orphans.iter().map(|orphan| orphan.burial.clone().into()).collect();
             match scripts::recover_jobs(&self.redis, identity, self.limits, orphans).await? {
                 Recovered::Alive => return Ok(()),
                 Recovered::Dead { steps, unread, error, .. } => {
                     let of = |step| steps.iter().filter(|it| **it == step).count();
+                    for (step, entry) in steps.iter().zip(burials) {
+                        if *step == OrphanStep::Buried {
+                            self.deaths.tell_of_orphan(entry);
+                        }
+                    }
                     tally.requeued += of(OrphanStep::Requeued);
                     tally.buried += of(OrphanStep::Buried) + of(OrphanStep::Parked);
                     tally.blocked += of(OrphanStep::Blocked);

@@ -41,8 +41,16 @@ impl Recovery {
                 return Ok(filed);
             }
             let full = page.entries.len() == BATCH_LIMIT;
-            let filings = page.entries.into_iter().map(&filing).collect();
+            let filings: Vec<_> = page.entries.into_iter().map(&filing).collect();
+            let dead: Vec<_> = filings.iter().map(|filing| self.death_of(filing)).collect();
             let done = scripts::file_records(&self.redis, source.clone(), filings).await?;
+            for (step, entry) in done.steps.iter().zip(dead) {
+                match entry.filter(|_| *step == Step::Applied) {
+                    Some((entry, true)) => self.deaths.tell_of_orphan(entry),
+                    Some((entry, false)) => self.deaths.tell_of_record(entry),
+                    None => {}
+                }
+            }
             filed += done.steps.iter().filter(|step| **step == Step::Applied).count();
             left += done.steps.iter().filter(|step| **step == Step::Failed).count();
             if let Some(failure) = done.error {
@@ -51,6 +59,16 @@ impl Recovery {
             if !full {
                 return Ok(filed);
             }
+        }
+    }
+
+    /// The entry that goes into dead, and whether it is a repeat orphan's, which is counted only now.
+    fn death_of(&self, filing: &Filing) -> Option<(Bytes, bool)> {
+        match filing {
+            Filing::File { target, entry, counted, .. } if *target == self.redis.keys().dead() => {
+                Some((entry.clone(), *counted))
+            }
+            _ => None,
         }
     }
 
@@ -106,9 +124,16 @@ impl Recovery {
         if burials.is_empty() {
             return Ok(());
         }
-        let completed = scripts::complete_burials(&self.redis, burials).await?;
-        if completed > 0 {
-            warn!("completed {completed} entries in dead");
+        let entries: Vec<Bytes> = burials.iter().map(|burial| burial.entry.clone().into()).collect();
+        let steps = scripts::complete_burials(&self.redis, burials).await?;
+        let completed = steps.into_iter().zip(entries).filter(|(step, _)| *step == Step::Applied);
+        let mut count = 0;
+        for (_, entry) in completed {
+            count += 1;
+            self.deaths.tell_of_orphan(entry);
+        }
+        if count > 0 {
+            warn!("completed {count} entries in dead");
         }
         Ok(())
     }

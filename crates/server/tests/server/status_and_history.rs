@@ -1,0 +1,141 @@
+//! What is kept of a job's course and of every run.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cogworker_core::new_job::NewJob;
+use cogworker_server::{App, Context, History, JobError};
+
+use crate::support::{Gate, Numbered, Site, TestResult, Text, reach};
+
+fn status(site: &Site, jid: &str) -> HashMap<String, String> {
+    let flat = site.texts(&["HGETALL", &format!("status:{jid}")]);
+    flat.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+fn field(site: &Site, jid: &str, name: &str) -> String {
+    site.text(&["HGET", &format!("status:{jid}"), name])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_tells_working_progress_and_complete_stat_02_stat_05() -> TestResult {
+    let site = Site::start().await?;
+    let (gate, told) = (Gate::closed(), Gate::closed());
+    let (inside, outside) = (gate.clone(), told.clone());
+    told.let_pass(1);
+    let app = App::new(()).status(Duration::from_secs(1800)).job(move |_: Numbered, ctx: Context| {
+        let (inside, outside) = (inside.clone(), outside.clone());
+        async move {
+            for percent in 0..=42 {
+                ctx.at(percent, "halfway").await?;
+            }
+            ctx.store(&[("rows", "1000")]).await?;
+            outside.pass().await;
+            inside.pass().await;
+            ctx.at(99, "nearly").await
+        }
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("j").queue("default")).await?;
+    reach("it reports", || told.arrived() == 1)?;
+    reach("it works, and the last values are there", || {
+        let status = status(&site, "j");
+        let has = |name: &str, value: &str| status.get(name).is_some_and(|it| it == value);
+        has("status", "working") && has("pct", "42") && has("message", "halfway") && has("rows", "1000")
+    })?;
+    assert!((1700..=1800).contains(&site.int(&["TTL", "status:j"])));
+    gate.let_pass(1);
+    reach("it is complete", || field(&site, "j", "status") == "complete")?;
+    let status = status(&site, "j");
+    assert_eq!((status["pct"].as_str(), status["message"].as_str()), ("99", "nearly"));
+    assert_eq!((status["class"].as_str(), status["queue"].as_str()), ("NumberedJob", "default"));
+    assert!(status["update_time"].parse::<f64>()? > 1.7e9);
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_tells_retrying_and_failed_with_the_error_stat_03_stat_06() -> TestResult {
+    let site = Site::start().await?;
+    let app = App::new(())
+        .status(Duration::from_secs(1800))
+        .job(|_: Numbered| async { Err::<(), _>(JobError::new("Boom", "no luck")) });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("retried")).await?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("failed").retry(false)).await?;
+    site.client.push(NewJob::new("NoSuchJob").jid("unknown").retry(false)).await?;
+    reach("all are settled", || site.failed() == 3)?;
+    for (jid, expected, class) in
+        [("retried", "retrying", "Boom"), ("failed", "failed", "Boom"), ("unknown", "failed", "NameError")]
+    {
+        assert_eq!(
+            (field(&site, jid, "status"), field(&site, jid, "error_class")),
+            (expected.into(), class.into())
+        );
+    }
+    assert_eq!(field(&site, "failed", "error_message"), "no luck");
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_run_leaves_a_record_and_a_count_hist_01_to_03_hist_07() -> TestResult {
+    let site = Site::start().await?;
+    let app = App::new(()).history(History::default()).job(|job: Numbered| async move {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if job.0 == 2 { Err(JobError::new("Boom", "no luck")) } else { Ok(()) }
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("good").queue("default")).await?;
+    site.client.push(NewJob::of(&Numbered(2)).jid("bad")).await?;
+    reach("both ended", || site.processed() == 1 && site.failed() == 1)?;
+    let records = |list: &str| -> Result<Vec<serde_json::Value>, serde_json::Error> {
+        let records = site.texts(&["ZRANGE", &format!("cogworker:history:{list}"), "0", "-1"]);
+        records.iter().map(|record| serde_json::from_str(record)).collect()
+    };
+    let good = &records("success")?[0];
+    assert_eq!(
+        (&good["jid"], &good["class"], &good["args"]),
+        (&"good".into(), &"NumberedJob".into(), &serde_json::json!([1]))
+    );
+    assert_eq!(
+        (&good["queue"], &good["status"], good.get("backtrace")),
+        (&"default".into(), &"success".into(), None)
+    );
+    let lasted =
+        good["finished_at"].as_f64().zip(good["started_at"].as_f64()).map(|(end, begin)| end - begin);
+    assert!(lasted.is_some_and(|lasted| (0.015..5.0).contains(&lasted)), "{lasted:?}");
+    let bad = &records("failed")?[0];
+    assert_eq!(
+        (&bad["status"], &bad["error_class"], &bad["error_message"]),
+        (&"failed".into(), &"Boom".into(), &"no luck".into())
+    );
+    assert!(bad["backtrace"].as_array().is_some_and(|lines| !lines.is_empty()));
+    assert_eq!(records("all")?.len(), 2);
+    let days = site.texts(&["KEYS", "cogworker:history:daily:*"]);
+    let counts: i64 = ["success", "failed"]
+        .iter()
+        .flat_map(|name| days.iter().map(|day| site.int(&["HGET", day, name])))
+        .sum();
+    assert_eq!(counts, 2);
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_kept_of_a_run_changes_nothing_for_it_mw_08_mw_09() -> TestResult {
+    let site = Site::start().await?;
+    for key in ["cogworker:history:all", "status:good", "status:bad"] {
+        site.run(&["SET", key, "of another type"])?;
+    }
+    let app = App::new(()).history(History::default()).status(Duration::from_secs(60)).job(
+        |job: Text| async move {
+            if job.0 == "bad" { Err(JobError::new("ArgumentError", "job boom")) } else { Ok(()) }
+        },
+    );
+    let worker = site.worker(app)?;
+    for jid in ["good", "bad"] {
+        site.client.push(NewJob::of(&Text(jid.into())).jid(jid)).await?;
+    }
+    reach("both are settled", || site.processed() == 1 && site.failed() == 1)?;
+    assert_eq!(site.only_entry("retry")?["error_message"], "job boom");
+    assert_eq!(site.in_progress(&worker), 0);
+    worker.stop().await
+}
