@@ -5,6 +5,7 @@
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
+//! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
 //! use cogworker_client::Client;
@@ -28,6 +29,7 @@ mod activity;
 mod batch;
 mod client;
 mod error;
+pub mod history;
 mod job_set;
 pub mod middleware;
 mod processes;

@@ -6,6 +6,7 @@
 mod entries;
 mod fetch;
 mod guard;
+mod history;
 mod inprogress;
 mod inspect;
 mod key_positions;
@@ -21,6 +22,7 @@ mod status;
 pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
+pub use history::{FoundRuns, find_runs};
 pub use inprogress::{PublishedWork, list_inprogress, newest_inprogress, publish_work};
 pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,

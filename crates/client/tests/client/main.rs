@@ -1,6 +1,7 @@
 //! The client on a real Redis.
 
 mod deleting;
+mod history;
 mod inspecting;
 mod middleware;
 mod pushing;

@@ -6,6 +6,7 @@ mod refusals;
 mod reply_shapes;
 mod scripts_entries;
 mod scripts_guard;
+mod scripts_history;
 mod scripts_jobs;
 mod scripts_push;
 mod scripts_recovery;
