@@ -53,6 +53,23 @@ impl Client {
     /// there yet is waited for too. Looks again and again, with pauses that grow to a second; so the end
     /// is seen up to a second late.
     ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use cogworker_client::{Client, Wait};
+    /// use cogworker_core::new_job::NewJob;
+    ///
+    /// # async fn example(client: Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = client.with_status(Duration::from_secs(1800));
+    /// if let Some(jid) = client.push(NewJob::new("ImportJob")).await? {
+    ///     match client.wait(&jid, Duration::from_secs(60)).await? {
+    ///         Wait::Complete(_) => println!("done"),
+    ///         Wait::Failed(status) => println!("failed: {:?}", status.error_message),
+    ///         other => println!("not yet: {other:?}"),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// When Redis cannot be read.
     pub async fn wait(&self, jid: impl AsRef<str>, timeout: Duration) -> Result<Wait, RedisError> {

@@ -27,6 +27,29 @@ impl Client {
     /// `None` when there is none, or `job` is not unique. Takes a `&impl Job` or a [`NewJob`], and
     /// looks at it as it is, before any middleware.
     ///
+    /// ```no_run
+    /// use cogworker_client::Client;
+    /// use cogworker_core::job::Job;
+    /// use cogworker_core::options::JobOptions;
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Report(u32);
+    /// impl Job for Report {
+    ///     const CLASS: &'static str = "ReportJob";
+    ///     fn options() -> JobOptions {
+    ///         JobOptions::new().unique()
+    ///     }
+    /// }
+    ///
+    /// # async fn example(client: Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let jid = match client.perform_async(&Report(1)).await? {
+    ///     Some(jid) => Some(jid),
+    ///     None => client.unique_lock(&Report(1)).await?, // an equal one is under way
+    /// };
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// When the job is not as it must be, or Redis cannot be read.
     pub async fn unique_lock(&self, job: impl Into<NewJob>) -> Result<Option<Jid>, ClientError> {

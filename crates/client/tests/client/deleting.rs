@@ -158,3 +158,33 @@ async fn a_job_in_retry_is_put_back_whoever_has_its_lock() -> Outcome {
     assert_eq!(owner(&client).await?.as_deref(), Some("second"));
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_in_use_is_cleared_of_what_was_there_and_every_lock_is_right() -> Outcome {
+    let (redis, client) = start().await?;
+    let job = |number: u32| NewJob::new("A").queue("q").args([number]).set("unique", "until_executed");
+    client.push_all((0..3000).map(job).collect()).await?;
+    // One takes jobs and never frees their locks, one pushes further ones, while the queue is cleared.
+    let (clearing, taking, pushing) = (client.clone(), client.clone(), client.clone());
+    let taker = tokio::spawn(async move {
+        for _ in 0..200 {
+            cogworker_core::scripts::fetch_jobs(taking.redis(), "h:1:a", &["q"], 1).await?;
+        }
+        Ok::<_, cogworker_core::redis::RedisError>(())
+    });
+    let pusher = tokio::spawn(async move {
+        for number in 10_000..10_200 {
+            pushing.push(job(number)).await?;
+        }
+        Ok::<_, cogworker_client::ClientError>(())
+    });
+    let deleted = clearing.queue("q").clear().await?;
+    taker.await??;
+    pusher.await??;
+    let left = queue(&redis, "q").len();
+    let taken = redis.cli(&["LLEN", "cogworker:inprogress:h:1:a"]).as_int().ok_or("no length")?;
+    let locks = redis.cli(&["KEYS", "cogworker:unique:*"]).strings().len();
+    assert_eq!(deleted as usize + left + taken as usize, 3200, "each was deleted, taken or left");
+    assert_eq!(locks, left + taken as usize, "each job that is not deleted has its lock, and no other");
+    Ok(())
+}

@@ -177,3 +177,28 @@ async fn a_unique_push_onto_a_queue_that_refuses_it_leaves_no_lock() -> Outcome 
     assert!(client.perform_async(&Report(1)).await?.is_some());
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_equal_pushes_by_many_clients_at_once_one_is_pushed_uniq_07() -> Outcome {
+    let (redis, client) = start().await?;
+    let mut pushes = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let client = Client::connect(client.redis().config()).await?;
+        pushes.spawn(async move {
+            let mut jids = Vec::new();
+            for number in 0..100 {
+                jids.push((number, client.perform_async(&Report(number)).await?));
+            }
+            Ok::<_, ClientError>(jids)
+        });
+    }
+    let mut pushed = vec![0; 100];
+    while let Some(jids) = pushes.join_next().await {
+        for (number, jid) in jids?? {
+            pushed[number as usize] += usize::from(jid.is_some());
+        }
+    }
+    assert_eq!(pushed, [1; 100]);
+    assert_eq!(queue(&redis, "default").len(), 100);
+    Ok(())
+}
