@@ -254,8 +254,11 @@ impl Server {
             // The first beat could not be entered in a registry that held the wrong type.
             heartbeat.first(&stop).await;
         }
-        let scope =
-            Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
+        let mut client = Client::from_redis(redis.clone()).with_unique_lock_ttl(config.unique_lock_ttl);
+        if let Some(ttl) = registry.status_ttl {
+            client = client.with_status(ttl);
+        }
+        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
