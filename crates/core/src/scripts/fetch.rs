@@ -53,7 +53,7 @@ pub async fn fetch_jobs<Q: AsRef<str>>(
     room: usize,
 ) -> Result<Fetched, RedisError> {
     let call = Call::new().key(redis.keys().inprogress(identity));
-    read_fetched(redis.call(&FETCH_JOBS, with_queues(redis, call, queues, room)).await?)
+    read_fetched(redis.call(&FETCH_JOBS, with_queues(redis, call, queues, room)).await?).await
 }
 
 /// Takes up to `room` (at most [`BATCH_LIMIT`]) jobs off `queues` for good, skipping paused ones
@@ -63,7 +63,7 @@ pub async fn pop_jobs<Q: AsRef<str>>(
     queues: &[Q],
     room: usize,
 ) -> Result<Fetched, RedisError> {
-    read_fetched(redis.call(&POP_JOBS, with_queues(redis, Call::new(), queues, room)).await?)
+    read_fetched(redis.call(&POP_JOBS, with_queues(redis, Call::new(), queues, room)).await?).await
 }
 
 fn with_queues<Q: AsRef<str>>(redis: &Redis, mut call: Call, queues: &[Q], room: usize) -> Call {
@@ -76,14 +76,14 @@ fn with_queues<Q: AsRef<str>>(redis: &Redis, mut call: Call, queues: &[Q], room:
     call
 }
 
-fn read_fetched(mut replies: Replies) -> Result<Fetched, RedisError> {
+async fn read_fetched(mut replies: Replies) -> Result<Fetched, RedisError> {
     let position = |reply: crate::redis::Reply| reply.int().map(|at| (at - 1).max(0) as usize);
 
     let paused = replies.take()?.array()?.into_iter().map(position).collect::<Result<_, _>>()?;
     let mut errors = Vec::new();
     let mut refused = replies.take()?.array()?.into_iter();
     while let (Some(queue), Some(text)) = (refused.next(), refused.next()) {
-        errors.push(QueueError { queue: position(queue)?, error: RedisError::from_reply(&text.text()?) });
+        errors.push(QueueError { queue: position(queue)?, error: replies.error(&text.text()?).await });
     }
     let mut taken = Vec::new();
     let mut from = replies.take()?.array()?.into_iter();

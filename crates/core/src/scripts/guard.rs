@@ -44,7 +44,8 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
         call.push_key(copy_of(key));
     }
     let mut wrong = Vec::new();
-    for entry in redis.call(&QUARANTINE_KEYS, call).await?.take()?.array()? {
+    let mut replies = redis.call(&QUARANTINE_KEYS, call).await?;
+    for entry in replies.take()?.array()? {
         let mut entry = entry.array()?.into_iter();
         let (Some(position), Some(found), Some(problem)) = (entry.next(), entry.next(), entry.next()) else {
             return Err(unexpected("position, type and error"));
@@ -58,11 +59,7 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
             key: key.clone(),
             found: found.text()?,
             expected: *expected,
-            moved_to: if problem.is_empty() {
-                Ok(copy_of(key))
-            } else {
-                Err(RedisError::from_reply(&problem))
-            },
+            moved_to: if problem.is_empty() { Ok(copy_of(key)) } else { Err(replies.error(&problem).await) },
         });
     }
     Ok(wrong)

@@ -87,6 +87,5 @@ pub async fn publish_work(
             call.push(value);
         }
     }
-    let error = redis.call(&PUBLISH_WORK, call).await?.take()?.text()?;
-    Ok((!error.is_empty()).then(|| RedisError::from_reply(&error)))
+    redis.call(&PUBLISH_WORK, call).await?.take_error().await
 }

@@ -88,6 +88,5 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
     }
     let mut replies = redis.call(&FILE_RECORDS, call).await?;
     let steps = Step::read_all(replies.take()?)?;
-    let error = replies.take()?.text()?;
-    Ok(Filed { steps, error: (!error.is_empty()).then(|| RedisError::from_reply(&error)) })
+    Ok(Filed { steps, error: replies.take_error().await? })
 }

@@ -138,13 +138,8 @@ pub async fn recover_jobs(
     let steps = steps.collect::<Result<_, _>>()?;
     let left = replies.take()?.int()?.max(0) as u64;
     let unread = replies.take()?.texts()?;
-    let error = replies.take()?.text()?;
-    Ok(Recovered::Dead {
-        steps,
-        left,
-        unread,
-        error: (!error.is_empty()).then(|| RedisError::from_reply(&error)),
-    })
+    let error = replies.take_error().await?;
+    Ok(Recovered::Dead { steps, left, unread, error })
 }
 
 /// A job that stands in dead as it was, without an error.

@@ -138,8 +138,7 @@ pub async fn move_entries(redis: &Redis, moves: Moves) -> Result<Moved, RedisErr
     }
     let mut replies = redis.call(&MOVE_ENTRIES, call).await?;
     let steps = Step::read_all(replies.take()?)?;
-    let error = replies.take()?.text()?;
-    let error = (!error.is_empty()).then(|| RedisError::from_reply(&error));
+    let error = replies.take_error().await?;
     let postponed = replies.take()?.int()?.max(0) as usize;
     Ok(Moved { steps, error, postponed })
 }

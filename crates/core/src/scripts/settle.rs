@@ -316,9 +316,8 @@ pub async fn settle_jobs(
     let mut operations = Step::read_all(replies.take()?)?.into_iter();
     let processed = replies.take()?.int()?.max(0) as u64;
     let failed = replies.take()?.int()?.max(0) as u64;
-    let error_of = |text: String| (!text.is_empty()).then(|| RedisError::from_reply(&text));
-    let error = error_of(replies.take()?.text()?);
-    let effect_error = error_of(replies.take()?.text()?);
+    let error = replies.take_error().await?;
+    let effect_error = replies.take_error().await?;
     let next = |in_line| if in_line { acknowledged.next() } else { operations.next() };
     let steps = batch.order.into_iter().map(next).collect::<Option<Vec<_>>>();
     Ok(Settled {

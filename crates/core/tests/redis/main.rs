@@ -2,6 +2,7 @@
 
 mod cluster;
 mod connection;
+mod failover;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;

@@ -23,6 +23,9 @@ use crate::identity::rss_kb;
 use crate::outage::Outage;
 use crate::services::supervise;
 
+/// A beat that failed is made again so soon: the connection may have been replaced by then.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// What a heartbeat needs to know.
 #[derive(Clone)]
 pub(crate) struct Heartbeat {
@@ -90,17 +93,22 @@ impl Heartbeat {
             // The same settings worked for the first beat.
             Err(failure) => return self.outage.report("the heartbeat", &failure),
         };
+        let mut pause = self.timings.beat;
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                () = tokio::time::sleep(self.timings.beat) => {}
+                () = tokio::time::sleep(pause) => {}
             }
-            tokio::select! {
+            pause = tokio::select! {
                 () = stop.cancelled() => break,
-                beaten = self.beat() => if let Err(failure) = beaten {
-                    self.outage.report("the heartbeat", &failure);
+                beaten = self.beat() => match beaten {
+                    Ok(()) => self.timings.beat,
+                    Err(failure) => {
+                        self.outage.report("the heartbeat", &failure);
+                        AGAIN_AFTER.min(self.timings.beat)
+                    }
                 },
-            }
+            };
         }
         self.redis.close().await;
     }
