@@ -239,7 +239,8 @@ impl Redis {
     pub(super) async fn failed(&self, error: RedisError, sent_on: u64) -> RedisError {
         if matches!(error, RedisError::TimedOut(_)) && !self.is_connected() {
             let reason = self.shared.connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            return reason.map_or(error, RedisError::Disconnected);
+            let silent = || format!("no connection to {} so far", self.shared.config);
+            return RedisError::Disconnected(reason.unwrap_or_else(silent));
         }
         // Many calls fail at once with a connection: only the first replaces it.
         if error.condemns_connection() && self.generation() == sent_on {

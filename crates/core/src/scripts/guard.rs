@@ -55,11 +55,16 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
             return Err(unexpected("the position of a key"));
         };
         let problem = problem.text()?;
+        let problem = if problem.is_empty() { None } else { Some(replies.error(&problem).await) };
+        // A demoted server refuses every move, and looks as if each key stood in the way by itself.
+        if let Some(failure) = problem.as_ref().filter(|failure| failure.is_outage()) {
+            return Err(failure.clone());
+        }
         wrong.push(WrongKey {
             key: key.clone(),
             found: found.text()?,
             expected: *expected,
-            moved_to: if problem.is_empty() { Ok(copy_of(key)) } else { Err(replies.error(&problem).await) },
+            moved_to: problem.map_or_else(|| Ok(copy_of(key)), Err),
         });
     }
     Ok(wrong)

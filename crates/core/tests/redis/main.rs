@@ -3,9 +3,11 @@
 mod cluster;
 mod connection;
 mod failover;
+mod refusals;
 mod reply_shapes;
 mod scripts_guard;
 mod scripts_jobs;
 mod scripts_recovery;
 mod scripts_sets;
+mod subscriber;
 mod support;
