@@ -4,12 +4,16 @@
 //! destination first and removes the source last. Each file's header says what a repeat does.
 
 mod count;
+mod entries;
 mod fetch;
 mod guard;
+mod history;
 mod inprogress;
 mod inspect;
 mod key_positions;
+mod periodic;
 mod presence;
+mod push;
 mod records;
 mod recover;
 mod scan;
@@ -18,14 +22,18 @@ mod settle;
 mod status;
 
 pub use count::{FailureCount, count_failures};
+pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
+pub use history::{FoundRuns, find_runs};
 pub use inprogress::{PublishedWork, list_inprogress, publish_work};
 pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,
 };
+pub use periodic::{Fired, RunningLock, Slot, fire_slot, hold_running_locks, publish_schedule};
 pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records};
 pub use recover::{
     Orphan, OrphanStep, RawBurial, RawEntries, Recovered, RecoveryLimits, complete_burials,

@@ -7,6 +7,7 @@ pub(crate) mod key_guard;
 pub(crate) mod line;
 pub(crate) mod poller;
 pub(crate) mod recovery;
+pub(crate) mod ticker;
 pub(crate) mod uncounted;
 pub(crate) mod watchdog;
 

@@ -35,6 +35,8 @@ pub(crate) struct Heartbeat {
     pub(crate) distinct_queues: Arc<[String]>,
     pub(crate) timings: Timings,
     pub(crate) lease: Arc<Lease>,
+    /// How long a running lock holds without another beat, s.
+    pub(crate) running_lock_ttl: u64,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) pulse: Arc<Pulse>,
     /// A beat that takes longer is given up.
@@ -94,23 +96,42 @@ impl Heartbeat {
             Err(failure) => return self.outage.report("the heartbeat", &failure),
         };
         let mut pause = self.timings.beat;
+        let mut failed_before = false;
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = tokio::time::sleep(pause) => {}
             }
-            pause = tokio::select! {
+            let beaten = async {
+                self.beat().await?;
+                self.hold_locks(failed_before).await
+            };
+            let beaten = tokio::select! {
                 () = stop.cancelled() => break,
-                beaten = self.beat() => match beaten {
-                    Ok(()) => self.timings.beat,
-                    Err(failure) => {
-                        self.outage.report("the heartbeat", &failure);
-                        AGAIN_AFTER.min(self.timings.beat)
-                    }
-                },
+                beaten = beaten => beaten,
+            };
+            failed_before = beaten.is_err();
+            pause = match beaten {
+                Ok(()) => self.timings.beat,
+                Err(failure) => {
+                    self.outage.report("the heartbeat", &failure);
+                    if failure.is_outage() { AGAIN_AFTER.min(self.timings.beat) } else { self.timings.beat }
+                }
             };
         }
         self.redis.close().await;
+    }
+
+    /// Keeps the running locks of periodic runs alive; after a failed beat, those that lapsed
+    /// meanwhile are taken again (RUNLK-08 to RUNLK-10).
+    async fn hold_locks(&self, failed_before: bool) -> Result<(), RedisError> {
+        let runs = self.gauges.running_locks.all();
+        for runs in runs.chunks(scripts::BATCH_LIMIT) {
+            let ttl = self.running_lock_ttl;
+            let call = scripts::hold_running_locks(&self.redis, &self.identity, ttl, failed_before, runs);
+            within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
+        }
+        Ok(())
     }
 
     async fn beat(&self) -> Result<(), RedisError> {

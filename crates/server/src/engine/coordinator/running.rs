@@ -13,6 +13,7 @@ use crate::engine::claim::Claim;
 use crate::engine::outcome::{EndedRun, Outcome, Rules};
 use crate::engine::runner::{Failed, Finished, Started};
 use crate::engine::slots::Running;
+use crate::job_error::INTERRUPTED;
 
 impl Engine {
     pub(super) fn log_running(&self) {
@@ -79,7 +80,9 @@ impl Engine {
                 self.settler.add(outcome_of(claim.clone(), &ended, &result, self.rules()));
             }
             Started::GoesOn(abort) => {
-                if let (Some(id), Some(abort)) = (id, abort) {
+                let Some(id) = id else { return };
+                self.gauges.running_locks.begin(id, &job, &claim.raw, &self.redis);
+                if let Some(abort) = abort {
                     self.slots.set_abort(id, abort);
                 }
             }
@@ -87,6 +90,7 @@ impl Engine {
     }
 
     pub(super) fn finished(&mut self, finished: Finished) {
+        self.gauges.running_locks.end(finished.run);
         let Some(running) = self.slots.release(finished.run) else { return };
         self.slot_freed = Instant::now();
         self.pace.ran(running.elapsed());
@@ -106,19 +110,27 @@ impl Engine {
 }
 
 fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, rules: Rules<'_>) -> Outcome {
+    let (job, run) = (ended.job, ended.run);
     match result {
         Ok(()) => Outcome::done(claim, ended, rules),
-        Err(failed) => {
-            log_failure(ended.job, &failed.failure);
-            Outcome::failed(claim, ended, failed, rules)
+        Err(failed) if failed.failure.class == INTERRUPTED && run.is_interrupted() => {
+            info!(jid = job.jid(), class = job.class(), "ended when asked to, and goes back to its queue");
+            Outcome::given_back(claim, rules)
         }
-    }
-}
-
-fn log_failure(job: &RawJob<'_>, failure: &Failure) {
-    let attempt = job.retry_count().saturating_add(1);
-    warn!(jid = job.jid(), class = job.class(), attempt, "failed: {}: {}", failure.class, failure.message);
-    for line in &failure.backtrace {
-        tracing::debug!(jid = job.jid(), "  {line}");
+        Err(failed) => {
+            let outcome = Outcome::failed(claim, ended, failed, rules);
+            let Failure { class, message, backtrace } = &failed.failure;
+            let follows = outcome.follows();
+            warn!(
+                jid = job.jid(),
+                class = job.class(),
+                attempt = run.attempt(),
+                "failed, {follows}: {class}: {message}"
+            );
+            for line in backtrace {
+                tracing::debug!(jid = job.jid(), "  {line}");
+            }
+            outcome
+        }
     }
 }
