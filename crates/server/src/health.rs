@@ -21,6 +21,7 @@ use self::verdict::{Findings, Verdict};
 use crate::config::Config;
 use crate::engine::{Gauges, Pulse};
 use crate::outage::Outage;
+use crate::services::poller::LastPoll;
 
 /// Everything that the state of a worker is told from.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ pub(crate) struct Health {
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
+    pub(crate) last_poll: Arc<LastPoll>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -52,6 +54,7 @@ impl Health {
             pulse: Arc::default(),
             gauges: Arc::default(),
             outage: Arc::default(),
+            last_poll: Arc::default(),
             stop,
         }
     }
@@ -65,6 +68,7 @@ impl Health {
             vitals,
             stopping: self.stop.is_cancelled(),
             quiet: self.gauges.quiet.load(Ordering::Relaxed),
+            polled_ago: self.last_poll.age(),
         };
         let verdict = Verdict::of(&findings, &self.limits);
         Report::new(self, &findings, verdict)

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
@@ -30,10 +30,12 @@ use crate::run::RunScope;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
 use crate::services::key_guard::KeyGuard;
+use crate::services::line::Line;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
 use crate::services::ticker::Ticker;
+use crate::services::uncounted::Uncounted;
 use crate::services::watchdog::{Watchdog, WatchdogError, keep_turning};
 
 /// How often dead processes are looked for; it counts into how long a running lock holds.
@@ -246,9 +248,19 @@ impl Server {
             redis.close().await;
             return Ok(());
         }
+        // A connection for what is long and urgent to nobody: jobs' calls do not wait behind it.
+        let upkeep = Redis::connect_lazily(&config.redis)?;
+        let upkeep_line = Line::new(upkeep.clone(), limits.stuck_call);
+        let line = Line::new(redis.clone(), limits.stuck_call);
+        let uncounted: Arc<Uncounted> = Arc::default();
         // No job is taken before damaged keys are out of the way.
-        let key_guard =
-            KeyGuard::new(redis.clone(), identity.clone(), distinct, config.timings.check, outage.clone());
+        let key_guard = KeyGuard::new(
+            upkeep_line.clone(),
+            identity.clone(),
+            distinct,
+            config.timings.check,
+            outage.clone(),
+        );
         let boot_check = key_guard.at_boot(&stop).await;
         if boot_check.moved {
             // The first beat could not be entered in a registry that held the wrong type.
@@ -262,7 +274,8 @@ impl Server {
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
-            redis: redis.clone(),
+            line: upkeep_line,
+            uncounted: uncounted.clone(),
             identity: identity.clone(),
             limits: RecoveryLimits {
                 orphan_threshold: config.orphan_threshold,
@@ -274,7 +287,7 @@ impl Server {
             outage: outage.clone(),
         };
         let ticker = Ticker {
-            redis: redis.clone(),
+            line: line.clone(),
             entries: entries.into(),
             replace,
             catch_up: config.periodic_catch_up,
@@ -306,8 +319,14 @@ impl Server {
         let mut services = JoinSet::new();
         supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
         supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
-        let poller =
-            Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
+        let poller = Poller {
+            line: line.clone(),
+            gauges,
+            outage: outage.clone(),
+            wake: poller_wake.clone(),
+            uncounted: uncounted.clone(),
+            last_poll: health.last_poll.clone(),
+        };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
         let pause = boot_check.pause;
         supervise(&mut services, "key guard", services_stop.clone(), move |stop| {
@@ -344,6 +363,15 @@ impl Server {
         beats_stop.cancel();
         let _ = tokio::task::spawn_blocking(move || beats.join()).await;
         while services.join_next().await.is_some() {}
+        upkeep.close().await;
+        let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
+        if let Ok(Err(failure)) = counted {
+            outage.report("counting failures", &failure);
+        }
+        match uncounted.count() {
+            0 => {}
+            left => error!("{left} failures that were filed stay uncounted"),
+        }
         let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
         let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));
         redis.close().await;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use cogworker_core::failure::Failure;
 use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, Step};
+use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step};
 
 use super::outcome::{Fate, Outcome};
 
@@ -39,8 +39,8 @@ pub(crate) struct Effects {
     pub(crate) lost: Vec<String>,
     /// Why an outcome could not be written; it is tried again.
     pub(crate) error: Option<RedisError>,
-    /// Why something beside the outcomes could not be written.
-    pub(crate) effect_error: Option<RedisError>,
+    /// What beside the outcomes could not be written, and why.
+    pub(crate) side_errors: Vec<(SideStep, RedisError)>,
     /// Jobs that stand in dead now, and why.
     pub(crate) deaths: Vec<(Bytes, Failure)>,
 }
@@ -137,7 +137,7 @@ impl Settler {
     /// Takes the reply of the call under way. What was refused is tried again at `again_at`.
     pub(crate) fn settled(&mut self, settled: Settled, again_at: Instant) -> Effects {
         let mut effects =
-            Effects { error: settled.error, effect_error: settled.effect_error, ..Effects::default() };
+            Effects { error: settled.error, side_errors: settled.side_errors, ..Effects::default() };
         self.busy = false;
         self.unconfirmed = false;
         self.uncounted.0 += settled.uncounted.0;

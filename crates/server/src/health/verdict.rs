@@ -18,6 +18,8 @@ pub(crate) struct Findings {
     pub(crate) quiet: bool,
     /// How long Redis has been away.
     pub(crate) away_for: Option<Duration>,
+    /// When the poller last showed itself.
+    pub(crate) polled_ago: Option<Duration>,
 }
 
 /// Where a worker is in its life.
@@ -68,6 +70,9 @@ impl Verdict {
         }
         if let Some(age) = vitals.beaten_ago.filter(|age| *age > limits.beat) {
             reasons.push(format!("the last heartbeat that reached redis is {} old", shown(age)));
+        }
+        if let Some(age) = findings.polled_ago.filter(|age| state == State::Working && *age > limits.poll) {
+            reasons.push(format!("schedule and retry were last polled {} ago", shown(age)));
         }
         Self { state, live: vitals.stalled_for < limits.dead, ready: reasons.is_empty(), reasons }
     }
@@ -134,7 +139,7 @@ mod tests {
             beaten_ago: Some(SECOND * 3),
             disconnected_for: None,
         };
-        Findings { vitals, stopping: false, quiet: false, away_for: None }
+        Findings { vitals, stopping: false, quiet: false, away_for: None, polled_ago: Some(SECOND * 5) }
     }
 
     fn limits(command_timeout: Duration) -> HealthLimits {
@@ -164,6 +169,14 @@ mod tests {
         assert_eq!(verdict.reasons, ["redis is away for 90.0 s"]);
         let verdict = but(|it| it.vitals.beaten_ago = Some(SECOND * 3600));
         assert_eq!((verdict.live, verdict.ready), (true, false));
+    }
+
+    #[test]
+    fn a_poller_that_is_stuck_is_unready_and_live() {
+        assert!(but(|it| it.polled_ago = Some(SECOND * 30)).ready);
+        let verdict = but(|it| it.polled_ago = Some(SECOND * 31));
+        assert_eq!((verdict.live, verdict.ready), (true, false));
+        assert_eq!(verdict.reasons, ["schedule and retry were last polled 31.0 s ago"]);
     }
 
     #[test]
