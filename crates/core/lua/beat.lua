@@ -10,6 +10,9 @@
 local call = tonumber(ARGV[1])
 local identity = ARGV[2]
 
+-- Redis at its memory limit refuses what may need more, unless the call has written already: this
+-- process must not be taken for dead then.
+redis.call('EXPIRE', KEYS[1], ARGV[6])
 redis.call('HSET', KEYS[1], 'info', ARGV[3], 'busy', ARGV[4], 'quiet', ARGV[5])
 redis.call('EXPIRE', KEYS[1], ARGV[6])
 

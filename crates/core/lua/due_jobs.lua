@@ -9,6 +9,10 @@
 local call = tonumber(ARGV[1])
 local most, most_bytes = tonumber(ARGV[3]), tonumber(ARGV[4])
 local due, bytes, more, done = {}, 0, 1, false
+
+-- A write without effect: a demoted server, which may not see what is due, refuses the call.
+redis.call('PERSIST', KEYS[1])
+
 -- In growing slices, so that of huge entries few are copied only to be left out.
 local slice = 1
 while not done and #due < most do

@@ -9,6 +9,9 @@ local call = tonumber(ARGV[1])
 local room = tonumber(ARGV[2])
 local inprogress = KEYS[1]
 
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', inprogress)
+
 local is_paused = {}
 local paused_names = redis.pcall('SMEMBERS', KEYS[2])
 if not paused_names.err then

@@ -13,6 +13,9 @@
 local call = tonumber(ARGV[1])
 local codes, first_error, failed = {}, '', 0
 
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', KEYS[1])
+
 local function release(position, jid)
   if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
     redis.pcall('DEL', KEYS[position])

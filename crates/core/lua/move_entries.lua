@@ -12,6 +12,9 @@
 local call = tonumber(ARGV[1])
 local codes, first_error, failed, postponed = {}, '', 0, 0
 
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', KEYS[1])
+
 for at = 4, #ARGV, 5 do
   local kind, entry, payload, position, extra =
     ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
@@ -28,7 +31,7 @@ for at = 4, #ARGV, 5 do
       if first_error == '' then
         first_error = written.err
       end
-      -- Refused too when Redis is out of memory: the entry is still due then.
+      -- Where this is refused too, the entry is still due.
       if ARGV[2] ~= '' and type(redis.pcall('ZADD', KEYS[1], 'XX', ARGV[2], entry)) == 'number' then
         postponed = postponed + 1
       end

@@ -28,6 +28,9 @@ end
 local most, first_error, buried = tonumber(ARGV[4]), '', 0
 local codes, unread, is_read = {}, {}, {}
 
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', inprogress)
+
 local function release(position, jid)
   if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
     redis.pcall('DEL', KEYS[position])

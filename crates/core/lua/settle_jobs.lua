@@ -13,6 +13,7 @@
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
 --   'a' (acknowledge, with locks): releases the locks
+--   'r' (release): releases the locks of a popped job, and counts nothing
 --   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
 --   'u' (hand over): entry at the end of the unsettled LIST; the locks are left to whoever files it
 --   'x' (discard): releases the locks
@@ -35,6 +36,9 @@ local first_op = first_ack + acks
 local first_effect = first_op + 12 * ops
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
 local first_error = ''
+
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', inprogress)
 
 local ack_codes = ''
 if acks > 0 then
@@ -137,7 +141,7 @@ for at = first_op, first_effect - 1, 12 do
       else
         if kind == 'a' then
           processed = processed + 1
-        else
+        elseif kind ~= 'r' then
           failed = failed + 1
           record_attempt(tonumber(ARGV[at + 5]), ARGV[at + 6])
         end

@@ -19,6 +19,6 @@ pub use connection::Redis;
 pub use error::RedisError;
 pub use reply::{Replies, Reply};
 pub use script::{Arg, Call, IntoArg, Script};
-pub use subscriber::Subscriber;
+pub use subscriber::{Heard, Subscriber};
 pub use version::ServerVersion;
 pub use waiter::{Waited, Waiter};

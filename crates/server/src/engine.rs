@@ -7,10 +7,13 @@
 //! never ends is given up ([`within()`]), and signs of life are left for others ([`pulse`]).
 
 mod claim;
+mod command;
 mod coordinator;
+mod gauges;
 mod lease;
 mod outcome;
 mod pace;
+mod parts;
 mod pulse;
 mod queues;
 mod reconcile;
@@ -21,7 +24,10 @@ mod slots;
 mod waits;
 mod within;
 
-pub(crate) use coordinator::{Command, Engine, EngineParts, Gauges, last_calls};
+pub(crate) use command::Command;
+pub(crate) use coordinator::{Engine, last_calls};
+pub(crate) use gauges::Gauges;
 pub(crate) use lease::Lease;
+pub(crate) use parts::EngineParts;
 pub(crate) use pulse::{Activity, Pulse, Vitals};
 pub(crate) use within::within;

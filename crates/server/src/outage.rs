@@ -5,6 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cogworker_core::redis::RedisError;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tracing::{error, info, warn};
 
 /// While an outage lasts, a summary is logged so often (OUT-03).
@@ -15,11 +17,12 @@ const SUMMARY_PERIOD: Duration = Duration::from_secs(60);
 const STILL_FAILING: Duration = Duration::from_secs(15);
 
 /// The outages of one process: one line at the start, a summary a minute, one line at the end,
-/// whichever places notice (OUT-03, LOG-12). Errors that are no outage are logged in full every
-/// time (OUT-04).
+/// whichever places notice (OUT-03, LOG-12). Redis at its memory limit is told like one, as it too
+/// refuses call after call until somebody helps. Other errors are logged in full every time (OUT-04).
 #[derive(Debug, Default)]
 pub(crate) struct Outage {
     current: Mutex<Option<Current>>,
+    over: Notify,
 }
 
 /// An outage that lasts.
@@ -45,11 +48,15 @@ enum News {
 impl Outage {
     /// `place` failed ("fetching jobs").
     pub(crate) fn report(&self, place: &'static str, failure: &RedisError) {
-        if !failure.is_outage() {
+        let is_full = matches!(failure, RedisError::OutOfMemory(_));
+        if !failure.is_outage() && !is_full {
             error!("{place}: failed to {failure}");
             return;
         }
         match self.failed(place, Instant::now()) {
+            Some(News::Begun) if is_full => {
+                error!("redis is full, trying again until it takes more ({place}: failed to {failure})");
+            }
             Some(News::Begun) => {
                 warn!("redis is away, trying again until it is back ({place}: failed to {failure})");
             }
@@ -71,7 +78,13 @@ impl Outage {
     pub(crate) fn recovered(&self, place: &'static str) {
         if let Some(News::Over { lasted, failures }) = self.worked(place, Instant::now()) {
             info!("redis is back after {:.1} s, {failures} calls failed meanwhile", lasted.as_secs_f64());
+            self.over.notify_waiters();
         }
+    }
+
+    /// Completes when an outage that began or lasts from now on is over.
+    pub(crate) fn over(&self) -> Notified<'_> {
+        self.over.notified()
     }
 
     /// True from the first failure until the end is told.

@@ -329,7 +329,7 @@ impl Server {
                 info!("stopped");
                 Ok(())
             }
-            (Ok(_), Ok(held)) => Err(ServerError::JobsLeft { held }),
+            (Ok(unsettled), Ok(held)) => Err(ServerError::JobsLeft { held: held.max(unsettled as i64) }),
             (Ok(unsettled), Err(failure)) => {
                 outage.report("removing the presence", &failure);
                 if unsettled == 0 { Ok(()) } else { Err(ServerError::JobsLeft { held: unsettled as i64 }) }

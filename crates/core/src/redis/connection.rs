@@ -229,7 +229,8 @@ impl Redis {
     async fn failed(&self, error: RedisError) -> RedisError {
         if matches!(error, RedisError::TimedOut(_)) && !self.is_connected() {
             let reason = self.shared.connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            return reason.map_or(error, RedisError::Disconnected);
+            let silent = || format!("no connection to {} so far", self.shared.config);
+            return RedisError::Disconnected(reason.unwrap_or_else(silent));
         }
         if matches!(error, RedisError::TimedOut(_) | RedisError::Desynchronised(_)) {
             self.reset().await;

@@ -23,7 +23,8 @@ pub enum RedisError {
     #[error("match redis' reply to its call: {0}")]
     Desynchronised(String),
     /// The server is up but not serving now (`READONLY`, `LOADING`, `MASTERDOWN`, `TRYAGAIN`,
-    /// `BUSY`, `CLUSTERDOWN`): try again (OUT-01).
+    /// `BUSY`, `CLUSTERDOWN`; `NOREPLICAS` and `MISCONF`, when it refuses every write for the data's
+    /// safety): try again (OUT-01).
     #[error("be served by redis: {0}")]
     NotServing(String),
     /// Redis reached its memory limit (`OOM`): nothing was written.
@@ -77,9 +78,8 @@ impl RedisError {
     pub fn from_reply(text: &str) -> Self {
         let owned = || text.to_owned();
         match error_code(text) {
-            "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" | "MOVED" | "ASK" => {
-                Self::NotServing(owned())
-            }
+            "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" | "MOVED" | "ASK"
+            | "NOREPLICAS" | "MISCONF" => Self::NotServing(owned()),
             "OOM" => Self::OutOfMemory(owned()),
             "WRONGTYPE" => Self::WrongType(owned()),
             "UNBLOCKED" => Self::Unblocked(owned()),
@@ -126,13 +126,15 @@ fn is_reply(text: &str) -> bool {
 fn error_code(text: &str) -> &str {
     let first = text.trim_start_matches('-').split_whitespace().next().unwrap_or("");
     if first == "ERR" || first.starts_with("@user_script") {
-        const INNER: [&str; 9] = [
+        const INNER: [&str; 11] = [
             "READONLY",
             "LOADING",
             "MASTERDOWN",
             "TRYAGAIN",
             "BUSY",
             "CLUSTERDOWN",
+            "NOREPLICAS",
+            "MISCONF",
             "OOM",
             "WRONGTYPE",
             "NOSCRIPT",
@@ -156,6 +158,8 @@ mod tests {
             "MASTERDOWN Link with MASTER is down",
             "TRYAGAIN Multiple keys request during rehashing of slot",
             "BUSY Redis is busy running a script.",
+            "NOREPLICAS Not enough good replicas to write.",
+            "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
             "ERR Error running script (call to f_ab): @user_script:3: -READONLY You can't write",
         ] {
             assert!(RedisError::from_reply(text).is_outage(), "{text}");

@@ -1,15 +1,19 @@
 //! Builds fred clients that never re-send a write, never give up on the server, and notice a
 //! dead one. The values answer faults measured with a fault-injecting proxy.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use fred::clients::{Client, SubscriberClient};
+use fred::interfaces::EventInterface;
 use fred::types::Builder;
 use fred::types::RespVersion;
 use fred::types::config::{
     Config, PerformanceConfig, ReconnectError, ReconnectPolicy, Server, ServerConfig, TcpConfig, TlsConfig,
     TlsConnector, UnresponsiveConfig,
 };
+
+use tokio::sync::broadcast::error::RecvError;
 
 use super::RedisError;
 use crate::redis_config::{HostPort, RedisConfig, Topology};
@@ -20,12 +24,42 @@ const RECONNECT_MS: (u32, u32) = (100, 2_000);
 
 /// A client for commands and scripts.
 pub(super) fn client(config: &RedisConfig) -> Result<Client, RedisError> {
-    builder(config)?.build().map_err(|error| RedisError::from_fred(&error))
+    let client = builder(config)?.build().map_err(|error| RedisError::from_fred(&error))?;
+    ask_configured_sentinels(&client, config);
+    Ok(client)
 }
 
 /// A client for channels; it subscribes again by itself after a reconnect.
 pub(super) fn subscriber(config: &RedisConfig) -> Result<SubscriberClient, RedisError> {
-    builder(config)?.build_subscriber_client().map_err(|error| RedisError::from_fred(&error))
+    let client = builder(config)?.build_subscriber_client().map_err(|error| RedisError::from_fred(&error))?;
+    ask_configured_sentinels(&client, config);
+    Ok(client)
+}
+
+/// Once connected, the library asks only the Sentinels that the one it asked had named, by the addresses
+/// they had then: with those gone, or moved to other addresses as in a container platform, it would
+/// never connect again. With none noted it asks the configured ones, by name. It has no public way to
+/// forget them. Needs a tokio runtime.
+fn ask_configured_sentinels(client: &impl EventInterface, config: &RedisConfig) {
+    if !matches!(config.topology, Topology::Sentinel { .. }) {
+        return;
+    }
+    let inner = Arc::downgrade(client.inner());
+    let mut connections = client.reconnect_rx();
+    tokio::spawn(async move {
+        loop {
+            match connections.recv().await {
+                Ok(primary) => match inner.upgrade() {
+                    Some(inner) => {
+                        inner.server_state.write().kind.update_sentinel_nodes(&primary, Vec::new());
+                    }
+                    None => return,
+                },
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
 }
 
 fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
@@ -68,6 +102,9 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
 }
 
 fn fred_config(config: &RedisConfig) -> Result<Config, RedisError> {
+    // Settings made in code were not checked when they were read; a cluster without a hash tag would
+    // fail at every script, some after they wrote something.
+    config.validate().map_err(|error| RedisError::Config(error.to_string()))?;
     let hosts = |hosts: &[HostPort]| -> Vec<Server> {
         hosts.iter().map(|node| Server::new(node.host.as_str(), node.port)).collect()
     };

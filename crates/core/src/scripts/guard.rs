@@ -54,6 +54,11 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
             return Err(unexpected("the position of a key"));
         };
         let problem = problem.text()?;
+        // A demoted server refuses every move, and looks as if each key stood in the way by itself.
+        if !problem.is_empty() && RedisError::from_reply(&problem).is_outage() {
+            redis.reset().await;
+            return Err(RedisError::from_reply(&problem));
+        }
         wrong.push(WrongKey {
             key: key.clone(),
             found: found.text()?,

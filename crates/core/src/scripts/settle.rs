@@ -163,6 +163,12 @@ impl SettleBatch {
         self.operate(Operation { traces, ..Operation::new("a", job) });
     }
 
+    /// Only releases the locks of a job that is done.
+    pub fn release(&mut self, job: Bytes, locks: &JobLocks) {
+        let traces = Traces { locks: locks.clone(), ..Traces::default() };
+        self.operate(Operation { traces, ..Operation::new("r", job) });
+    }
+
     /// The job failed: `entry` is filed in the sorted set `target` (retry or dead). Its locks are
     /// held for `lock_ttl` seconds more (UNIQ-13), or released when that is 0 (UNIQ-16).
     pub fn file(

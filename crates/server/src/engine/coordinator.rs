@@ -9,13 +9,11 @@ mod running;
 mod settling;
 mod strays;
 
-use fencing::Fencing;
-
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -26,10 +24,14 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant as TokioInstant, sleep_until, timeout};
 use tracing::{error, warn};
 
+use self::fencing::Fencing;
 use super::claim::Claim;
+use super::command::Command;
+use super::gauges::Gauges;
 use super::lease::Lease;
 use super::outcome::Rules;
 use super::pace::Pace;
+use super::parts::EngineParts;
 use super::pulse::Pulse;
 use super::queues::Queues;
 use super::reconcile::Reconciler;
@@ -38,12 +40,10 @@ use super::settler::Settler;
 use super::shutdown::Shutdown;
 use super::slots::{RunId, Slots};
 use super::waits::{WaitEnd, Waits};
-use crate::app::{History, Registry};
-use crate::config::Config;
+use crate::app::History;
 use crate::deaths::Deaths;
 use crate::health::HealthLimits;
 use crate::outage::Outage;
-use crate::run::RunScope;
 
 /// Jobs run in place between two looks at the sockets.
 const IN_PLACE_BURST: usize = 64;
@@ -63,53 +63,6 @@ const RECONCILE_PERIODS: (Duration, Duration) = (Duration::from_secs(5), Duratio
 const GLANCES: u32 = 11;
 /// The most strays one look finds.
 const LOOK_LIMIT: usize = 10_000;
-
-/// What the engine is told from outside.
-#[derive(Debug)]
-pub(crate) enum Command {
-    /// Take no further jobs.
-    Quiet,
-    /// Take jobs again.
-    Resume,
-    /// The pause set, as a heartbeat read it.
-    Paused(Vec<String>),
-    /// Say what is running (signal TTIN).
-    LogRunning,
-    /// Finish: wait for the running jobs up to the limit, then give the rest back.
-    Stop { limit: Duration },
-}
-
-/// Numbers that others read while the engine runs.
-#[derive(Debug, Default)]
-pub(crate) struct Gauges {
-    pub(crate) busy: AtomicUsize,
-    pub(crate) quiet: AtomicBool,
-    /// True while jobs are popped rather than moved onto the in-progress list.
-    pub(crate) basic: AtomicBool,
-    /// True once dead processes were looked for.
-    pub(crate) recovered_once: AtomicBool,
-    /// Registered processes, as the last heartbeat found them; 0 before the first.
-    pub(crate) processes: AtomicUsize,
-}
-
-/// What an engine is made of.
-pub(crate) struct EngineParts {
-    pub(crate) redis: Redis,
-    pub(crate) identity: Arc<str>,
-    pub(crate) config: Config,
-    pub(crate) registry: Registry,
-    pub(crate) scope: Arc<RunScope>,
-    pub(crate) jobs: tokio::runtime::Handle,
-    pub(crate) gauges: Arc<Gauges>,
-    pub(crate) outage: Arc<Outage>,
-    pub(crate) lease: Arc<Lease>,
-    pub(crate) commands: UnboundedReceiver<Command>,
-    /// Told of new retries, which may be due before all others.
-    pub(crate) poller_wake: Arc<Notify>,
-    pub(crate) pulse: Arc<Pulse>,
-    pub(crate) limits: HealthLimits,
-    pub(crate) deaths: Deaths,
-}
 
 type InFlight<T> = Option<Pin<Box<dyn Future<Output = Result<T, RedisError>> + Send>>>;
 
@@ -141,6 +94,8 @@ pub(crate) struct Engine {
     wait_ends: UnboundedReceiver<WaitEnd>,
 
     fetch: InFlight<Fetched>,
+    /// How the fetch under way takes its jobs.
+    fetch_held: Held,
     fetch_order: Vec<usize>,
     fetch_asked: usize,
     fetch_begun: Instant,
@@ -233,6 +188,7 @@ impl Engine {
             finished,
             wait_ends,
             fetch: None,
+            fetch_held: held,
             fetch_order: Vec::new(),
             fetch_asked: 0,
             fetch_begun: now,
@@ -361,11 +317,14 @@ impl Engine {
         if self.fetch.is_none() && self.fetch_not_before > now {
             sooner(self.fetch_not_before);
         }
-        if self.needs_glances() && self.fetch.is_none() {
-            sooner(self.next_glance);
-        }
-        if let Some(at) = self.queues.next_admission() {
-            sooner(at);
+        // What no fetch may follow now waits for the event that allows one.
+        if self.takes_jobs() && self.fetch.is_none() && !self.settler.fate_is_open() {
+            if self.needs_glances() {
+                sooner(self.next_glance);
+            }
+            if let Some(at) = self.queues.next_admission() {
+                sooner(at);
+            }
         }
         if let Some(at) = self.next_fencing() {
             sooner(at);

@@ -1,6 +1,6 @@
 //! For how long others surely leave this process's jobs alone.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cogworker_core::formats::PRESENCE_TTL;
@@ -15,8 +15,12 @@ const MARGIN: Duration = Duration::from_secs(10);
 pub(crate) struct Lease {
     base: Instant,
     length: Duration,
+    /// How long others wait without a beat.
+    others_wait: Duration,
     /// Milliseconds from `base`.
     good_until: AtomicU64,
+    /// A beat came so late that others may have acted before it.
+    missed: AtomicBool,
 }
 
 impl Lease {
@@ -24,16 +28,25 @@ impl Lease {
     pub(crate) fn new(orphan_threshold: Duration, presence_ttl: Duration) -> Self {
         let others_wait = orphan_threshold.max(presence_ttl);
         let length = others_wait.saturating_sub(MARGIN).max(others_wait / 2);
-        let lease = Self { base: Instant::now(), length, good_until: AtomicU64::new(0) };
-        lease.renew(lease.base);
-        lease
+        let good_until = AtomicU64::new(millis(length));
+        Self { base: Instant::now(), length, others_wait, good_until, missed: AtomicBool::new(false) }
     }
 
     /// A beat that was sent at `sent_at` arrived.
     pub(crate) fn renew(&self, sent_at: Instant) {
         let until = sent_at.saturating_duration_since(self.base).saturating_add(self.length);
-        let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
-        self.good_until.fetch_max(until, Ordering::AcqRel);
+        let before = self.good_until.fetch_max(millis(until), Ordering::AcqRel);
+        // The beat before this one was `length` earlier than what it was good for.
+        let silent = millis(until).saturating_sub(before);
+        if silent >= millis(self.others_wait) {
+            self.missed.store(true, Ordering::Release);
+        }
+    }
+
+    /// True once after a silence in which others may have taken this process for dead, though a
+    /// beat has come since.
+    pub(crate) fn take_missed(&self) -> bool {
+        self.missed.swap(false, Ordering::AcqRel)
     }
 
     /// When it lapses without a further beat.
@@ -45,6 +58,10 @@ impl Lease {
     pub(crate) fn length(&self) -> Duration {
         self.length
     }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Default for Lease {
@@ -78,5 +95,16 @@ mod tests {
         assert_eq!(lease.good_until(), sent + lease.length());
         lease.renew(lease.base);
         assert_eq!(lease.good_until(), sent + lease.length());
+        assert!(!lease.take_missed());
+    }
+
+    #[test]
+    fn a_beat_after_a_silence_in_which_others_may_have_acted_is_noticed_once() {
+        let lease = Lease::new(5 * MINUTE, MINUTE);
+        lease.renew(lease.base + Duration::from_secs(299));
+        assert!(!lease.take_missed(), "they wait for 300 s");
+        lease.renew(lease.base + Duration::from_secs(299 + 300));
+        assert!(lease.take_missed());
+        assert!(!lease.take_missed());
     }
 }

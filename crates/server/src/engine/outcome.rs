@@ -37,6 +37,8 @@ pub(crate) enum Fate {
     Filed(Box<Filed>),
     /// It failed and could not be filed before the end: another process files it.
     HandedOver { unsettled: Key, record: Vec<u8>, traces: Traces },
+    /// It ran well and was counted, perhaps: only its locks are released.
+    Released { locks: JobLocks },
     /// It failed and is given up.
     Discarded { traces: Traces },
     /// It was not run to its end: back on its queue.
@@ -190,6 +192,17 @@ impl Outcome {
         }
     }
 
+    /// After a lost acknowledgement of a popped job: its locks, if it has any, are still to be released,
+    /// and nothing is to be counted again. False when nothing is left to do.
+    pub(crate) fn into_release(&mut self) -> bool {
+        let Fate::Done { locks, .. } = &mut self.fate else { return true };
+        let locks = std::mem::take(locks);
+        let any = !locks.is_empty();
+        self.effects.clear();
+        self.fate = Fate::Released { locks };
+        any
+    }
+
     /// True when the job goes back to its queue.
     pub(crate) fn is_given_back(&self) -> bool {
         matches!(self.fate, Fate::GivenBack { .. })
@@ -207,6 +220,7 @@ impl Outcome {
             Fate::HandedOver { unsettled, record, traces } => {
                 batch.hand_over(raw, unsettled.clone(), record.clone(), traces.clone());
             }
+            Fate::Released { locks } => batch.release(raw, locks),
             Fate::Discarded { traces } => batch.discard(raw, traces.clone()),
             Fate::GivenBack { queue, locks, lock_ttl } => {
                 batch.give_back(raw, queue.clone(), locks, *lock_ttl);
@@ -214,6 +228,17 @@ impl Outcome {
         }
         for effect in &self.effects {
             batch.add_effect(effect.clone());
+        }
+    }
+
+    /// How log lines say what it came to.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.fate {
+            Fate::Done { .. } | Fate::Released { .. } => "done",
+            Fate::Filed(filed) if filed.retried => "to be retried",
+            Fate::Filed(_) | Fate::HandedOver { .. } => "failed for good",
+            Fate::Discarded { .. } => "given up",
+            Fate::GivenBack { .. } => "to go back to its queue",
         }
     }
 

@@ -168,14 +168,21 @@ impl Settler {
         }
         let mut again: VecDeque<Outcome> = std::mem::take(&mut self.under_way)
             .into_iter()
-            .filter(|outcome| !fate_is_unknown || may_be_sent_again(outcome))
-            .map(|mut outcome| {
+            .filter_map(|mut outcome| {
+                if fate_is_unknown && !may_be_sent_again(&mut outcome) {
+                    return None;
+                }
                 outcome.tried |= fate_is_unknown && outcome.claim.held == Held::Listed;
-                outcome
+                Some(outcome)
             })
             .collect();
         again.append(&mut self.waiting);
         self.waiting = again;
+    }
+
+    /// Every outcome that is not settled.
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = &Outcome> {
+        self.all()
     }
 
     /// At the end of a process: failures that were refused are handed over, at once (UNS-01).
@@ -194,10 +201,10 @@ impl Settler {
 /// A listed job that was being given back could be ours again by now, had that been applied:
 /// giving it back twice would run it twice. The reconciler finds it if it is still here. A popped
 /// one has no such second chance, so it is rather run twice than lost; and the acknowledgement
-/// of one only counts, which is not done twice.
-fn may_be_sent_again(outcome: &Outcome) -> bool {
+/// of one only counts, which is not done twice, and releases locks, which is.
+fn may_be_sent_again(outcome: &mut Outcome) -> bool {
     match outcome.claim.held {
         Held::Listed => !outcome.is_given_back(),
-        Held::Popped => !matches!(outcome.fate, Fate::Done { .. }),
+        Held::Popped => outcome.into_release(),
     }
 }

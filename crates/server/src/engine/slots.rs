@@ -30,6 +30,7 @@ pub(crate) struct Running {
     pub(crate) run_at: EpochSeconds,
     number: u64,
     abort: Option<AbortHandle>,
+    aborted: bool,
     pub(crate) run: Run,
 }
 
@@ -96,6 +97,7 @@ impl Slots {
             run_at: EpochSeconds::now(),
             number: self.runs,
             abort: None,
+            aborted: false,
             run,
         });
         Some(RunId { slot, number: self.runs })
@@ -135,12 +137,18 @@ impl Slots {
     }
 
     /// Stops every task that can be stopped.
-    pub(crate) fn abort_all(&self) {
-        for running in self.running() {
+    pub(crate) fn abort_all(&mut self) {
+        for running in self.slots.iter_mut().filter_map(|slot| slot.running.as_mut()) {
             if let Some(abort) = &running.abort {
                 abort.abort();
+                running.aborted = true;
             }
         }
+    }
+
+    /// True while a task that was stopped has a slot.
+    pub(crate) fn any_aborted(&self) -> bool {
+        self.running().any(|running| running.aborted)
     }
 
     /// True when no task that was stopped is still at work. Blocking runs have none.
@@ -156,7 +164,7 @@ impl Slots {
 
     /// Empties the slots of stopped tasks, youngest first.
     pub(crate) fn take_stopped(&mut self) -> Vec<Running> {
-        self.take_where(|running| running.abort.as_ref().is_some_and(AbortHandle::is_finished))
+        self.take_where(|it| it.aborted && it.abort.as_ref().is_some_and(AbortHandle::is_finished))
     }
 
     fn take_where(&mut self, chosen: impl Fn(&Running) -> bool) -> Vec<Running> {

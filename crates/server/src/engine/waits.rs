@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cogworker_core::redis::{Redis, RedisError, Waited, Waiter};
 use cogworker_core::scripts::Held;
@@ -28,6 +28,8 @@ pub(crate) struct WaitEnd {
     pub(crate) queue: usize,
     /// How the job is held.
     pub(crate) held: Held,
+    /// When the call that brought it was sent.
+    pub(crate) begun: Instant,
     /// A job, or nothing when it was disarmed.
     pub(crate) result: Result<Option<Waited>, RedisError>,
 }
@@ -97,12 +99,18 @@ impl Waits {
         self.pops.store(held == Held::Popped, Ordering::Release);
     }
 
-    /// Lets the queue's wait begin, unless it is under way.
-    pub(crate) fn arm(&mut self, queue: usize) {
-        if let Some(wait) = self.waits.get_mut(queue).filter(|wait| wait.state == State::Idle) {
-            wait.state = State::Armed;
-            wait.task.arm.notify_one();
-        }
+    /// Lets the queue's wait begin; false when it has none, or it is under way.
+    pub(crate) fn arm(&mut self, queue: usize) -> bool {
+        let idle = self.waits.get_mut(queue).filter(|wait| wait.state == State::Idle);
+        let Some(wait) = idle else { return false };
+        wait.state = State::Armed;
+        wait.task.arm.notify_one();
+        true
+    }
+
+    /// How many waits may still bring a job.
+    pub(crate) fn under_way(&self) -> usize {
+        self.waits.iter().filter(|wait| wait.state != State::Idle).count()
     }
 
     /// Ends the queue's wait; its end is still reported, perhaps with a job.
@@ -187,18 +195,19 @@ impl WaitTask {
         loop {
             self.arm.notified().await;
             let held = if self.pops.load(Ordering::Acquire) { Held::Popped } else { Held::Listed };
-            let result = self.wait(held).await;
-            if self.ends.send(WaitEnd { queue: self.queue, held, result }).is_err() {
+            let (begun, result) = self.wait(held).await;
+            if self.ends.send(WaitEnd { queue: self.queue, held, begun, result }).is_err() {
                 return;
             }
         }
     }
 
-    /// Waits until a job comes, the wait fails or is disarmed.
-    async fn wait(&self, held: Held) -> Result<Option<Waited>, RedisError> {
+    /// Waits until a job comes, the wait fails or is disarmed; with when the last call was sent.
+    async fn wait(&self, held: Held) -> (Instant, Result<Option<Waited>, RedisError>) {
         let destination = (held == Held::Listed).then_some(self.destination.as_str());
-        let mut disarmed = false;
+        let (mut disarmed, mut begun) = (false, Instant::now());
         while !disarmed {
+            begun = Instant::now();
             let call = self.waiter.wait(&self.source, destination, self.block, &self.pause_set, &self.name);
             let wait = within(&self.what, self.stuck, call, self.waiter.reset());
             self.pulse.wait_began(self.queue, self.pulse.now());
@@ -214,10 +223,10 @@ impl WaitTask {
             };
             self.pulse.wait_ended(self.queue);
             if !matches!(result, Ok(None)) {
-                return result;
+                return (begun, result);
             }
         }
-        Ok(None)
+        (begun, Ok(None))
     }
 
     async fn unblock(&self) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cogworker_core::redis::{Redis, Subscriber};
+use cogworker_core::redis::{Heard, Redis, Subscriber};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +11,8 @@ use tracing::{info, warn};
 
 use crate::engine::Command;
 use crate::outage::Outage;
+
+const PLACE: &str = "listening for control messages";
 
 #[derive(Clone)]
 pub(crate) struct Control {
@@ -32,22 +34,36 @@ impl Control {
             let mut subscriber = match Subscriber::connect_lazily(self.redis.config(), channels) {
                 Ok(subscriber) => subscriber,
                 Err(failure) => {
-                    self.outage.report("listening for control messages", &failure);
+                    self.outage.report(PLACE, &failure);
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     continue;
                 }
             };
+            let over = self.outage.over();
+            tokio::pin!(over);
             loop {
                 let message = tokio::select! {
                     () = stop.cancelled() => {
                         subscriber.close().await;
                         return;
                     }
+                    // The server it listens on may have been demoted meanwhile. Nothing tells a
+                    // connection that only listens, so it is replaced.
+                    () = &mut over => {
+                        subscriber.close().await;
+                        break;
+                    }
                     message = subscriber.next() => message,
                 };
                 match message {
-                    Some((channel, text)) if channel == signals => self.obey(&text),
-                    Some(_) => self.poller_wake.notify_one(),
+                    Some(Heard::Message(channel, text)) if channel == signals => self.obey(&text),
+                    Some(Heard::Message(..)) => self.poller_wake.notify_one(),
+                    Some(Heard::Subscribed) => {
+                        self.outage.recovered(PLACE);
+                        // A wake-up that was sent while nobody listened is made up for.
+                        self.poller_wake.notify_one();
+                    }
+                    Some(Heard::Failed(failure)) => self.outage.report(PLACE, &failure),
                     None => break,
                 }
             }

@@ -103,3 +103,41 @@ async fn a_job_that_is_taken_away_while_it_runs_is_asked_to_end() -> TestResult 
     assert_eq!(site.int(&["EXISTS", "cogworker:stats:processed", "cogworker:stats:failed"]), 0);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_task_that_is_gone_long_after_it_was_stopped_frees_its_slot_p_57() -> TestResult {
+    let site = Site::start().await?;
+    let (entered, release) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
+    entered.let_pass(100);
+    let (inside, released) = (entered.clone(), release.clone());
+    // Holds its thread, so that it cannot be aborted for as long.
+    let app = App::new(()).job(move |job: Numbered| {
+        let (inside, released) = (inside.clone(), released.clone());
+        async move {
+            if job.0 == 2 {
+                return;
+            }
+            inside.enter();
+            let _ = cogworker_testing::wait_until(Duration::from_secs(20), || {
+                released.load(Ordering::SeqCst) > 0
+            });
+            tokio::task::yield_now().await;
+        }
+    });
+    let worker = site.worker_with(app, |config| {
+        short_lease(config);
+        config.concurrency = 2;
+    })?;
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || entered.arrived() == 1)?;
+    // An outage in which the job is asked to end, and aborted a second later.
+    site.redis.pause()?;
+    tokio::time::sleep(Duration::from_millis(3500)).await;
+    site.redis.resume()?;
+    site.client.perform_async(&Numbered(2)).await?;
+    reach("jobs are taken again", || site.processed() == 1)?;
+    release.store(1, Ordering::SeqCst);
+    reach("it runs again", || site.processed() == 2)?;
+    assert_eq!((site.in_progress(&worker), site.waiting("default")), (0, 0));
+    worker.stop().await
+}

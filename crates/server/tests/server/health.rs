@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use cogworker_core::redis_config::RedisConfig;
@@ -11,7 +11,7 @@ use cogworker_server::{App, Config, HealthLimits, Server, ServerError};
 use cogworker_testing::{Fault, FaultProxy};
 
 use crate::support::{
-    Numbered, SOON, Seen, Site, TestResult, Text, Worker, reach, start_server, start_worker,
+    Log, Numbered, SOON, Seen, Site, TestResult, Text, Worker, reach, start_server, start_worker,
 };
 
 /// Nobody listens there.
@@ -84,40 +84,6 @@ fn noting(seen: &Seen<usize>) -> App {
         let seen = seen.clone();
         async move { seen.add(job.0) }
     })
-}
-
-/// Everything that the workers of this test process have logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn of_this_process() -> &'static Self {
-        static LOG: OnceLock<Log> = OnceLock::new();
-        LOG.get_or_init(|| {
-            let log = Log::default();
-            let writer = log.clone();
-            let subscriber =
-                tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-            let _ = tracing::subscriber::set_global_default(subscriber);
-            log
-        })
-    }
-
-    fn count(&self, text: &str) -> usize {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&log).lines().filter(|line| line.contains(text)).count()
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

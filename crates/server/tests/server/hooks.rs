@@ -146,7 +146,7 @@ async fn deaths_are_told_once_after_the_fact_and_in_order_death_01_to_10() -> Te
     assert!(own.starts_with(&format!("own no luck {entry} Some(")), "{own}");
     assert_eq!(
         told.all()[1..],
-        [format!("first j"), format!("last {}", Numbered::CLASS)],
+        ["first j".to_owned(), format!("last {}", Numbered::CLASS)],
         "none for what is no job"
     );
     Ok(())

@@ -1,6 +1,5 @@
 //! Keys of the wrong type are moved away, and work goes on with fresh ones.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use cogworker_client::Client;
@@ -8,7 +7,7 @@ use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::{App, Config, JobError};
 use cogworker_testing::TestRedis;
 
-use crate::support::{Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now, start_worker};
+use crate::support::{Log, Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now, start_worker};
 
 const PJID: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -358,42 +357,15 @@ async fn checks_go_on_after_redis_was_away() -> TestResult {
     worker.stop().await
 }
 
-/// Everything that this test process logs.
-fn log() -> Arc<Mutex<Vec<u8>>> {
-    static LOG: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
-    let log = LOG.get_or_init(|| {
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let target = log.clone();
-        let writer = move || Writer(target.clone());
-        let _ = tracing_subscriber::fmt().with_ansi(false).with_writer(writer).try_init();
-        log
-    });
-    log.clone()
-}
-
-struct Writer(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Writer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_moved_key_is_logged_with_the_type_found_and_the_type_expected_log_07() -> TestResult {
-    let log = log();
+    let log = Log::of_this_process();
     let site = Site::start().await?;
     site.run(&["SET", "cogworker:queue:logged", "x"])?;
     let worker = idle_worker(&site, |config| config.queues = vec!["logged".into()])?;
     let mut lines = Vec::new();
     reach("the line", || {
-        let text = String::from_utf8_lossy(&log.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
-        lines =
-            text.lines().filter(|line| line.contains("cogworker:queue:logged")).map(str::to_owned).collect();
+        lines = log.lines("cogworker:queue:logged");
         !lines.is_empty()
     })?;
     assert_eq!(lines.len(), 1, "{lines:?}");

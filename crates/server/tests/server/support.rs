@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use cogworker_client::Client;
@@ -257,4 +257,44 @@ pub(crate) fn reach(what: &str, reached: impl FnMut() -> bool) -> TestResult {
 pub(crate) fn seconds_from_now(score: &str) -> Result<f64, Box<dyn Error>> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     Ok(score.parse::<f64>()? - now.as_secs_f64())
+}
+
+/// Everything that the workers of this test process have logged. There can be but one of it.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    pub(crate) fn of_this_process() -> &'static Self {
+        static LOG: OnceLock<Log> = OnceLock::new();
+        LOG.get_or_init(|| {
+            let log = Log::default();
+            let writer = log.clone();
+            let subscriber =
+                tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+            let _ = tracing::subscriber::set_global_default(subscriber);
+            log
+        })
+    }
+
+    pub(crate) fn count(&self, text: &str) -> usize {
+        self.lines(text).len()
+    }
+
+    /// The lines that contain `text`.
+    pub(crate) fn lines(&self, text: &str) -> Vec<String> {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = String::from_utf8_lossy(&log);
+        log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+    }
 }

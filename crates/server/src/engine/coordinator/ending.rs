@@ -8,6 +8,9 @@ use super::Engine;
 use crate::engine::outcome::Outcome;
 use crate::engine::shutdown::ShutdownStep;
 
+/// So many jobs are named when they cannot be settled.
+const TOLD_AT_MOST: usize = 100;
+
 impl Engine {
     /// Moves a shutdown on by what is due; true once nothing is left to do.
     pub(super) fn may_end(&mut self) -> bool {
@@ -43,11 +46,14 @@ impl Engine {
                     warn!("stopping though redis does not answer");
                     return true;
                 }
-                error!(
-                    "failed to settle {} jobs before the end: they stay on this process's list until another \
-                     process recovers them",
-                    self.settler.count()
-                );
+                for outcome in self.settler.unsettled().take(TOLD_AT_MOST) {
+                    error!(jid = outcome.jid(), "not settled before the end: {}", outcome.kind());
+                }
+                let consequence = match self.held {
+                    Held::Listed => "they stay on this process's list until another process recovers them",
+                    Held::Popped => "they are lost, as basic fetch keeps no list",
+                };
+                error!("failed to settle {} jobs before the end: {consequence}", self.settler.count());
                 true
             }
         }

@@ -10,8 +10,8 @@ use crate::engine::shutdown::{Shutdown, ShutdownStep};
 
 /// How far stepping back has come.
 pub(super) enum Fencing {
-    /// Running jobs are brought to an end.
-    Ending(Shutdown),
+    /// Running jobs are brought to an end; in any case, when others may have taken them already.
+    Ending { timeline: Shutdown, in_any_case: bool },
     /// Nothing is left but what cannot be stopped.
     Still,
 }
@@ -21,7 +21,7 @@ impl Engine {
     pub(super) fn next_fencing(&self) -> Option<Instant> {
         match &self.fencing {
             _ if self.stopping.is_some() || self.held == Held::Popped => None,
-            Some(Fencing::Ending(shutdown)) => Some(shutdown.next_wake()),
+            Some(Fencing::Ending { timeline, .. }) => Some(timeline.next_wake()),
             // A beat comes from another thread, and says so by a command.
             Some(Fencing::Still) => None,
             None => Some(self.lease.good_until()),
@@ -33,44 +33,63 @@ impl Engine {
     /// still ours. Nothing is taken until the next good beat. Blocking runs cannot be aborted; what
     /// they come to is written only if their job is still ours.
     pub(super) fn watch_lease(&mut self) {
-        if self.stopping.is_some() || self.held == Held::Popped {
+        if self.stopping.is_some() {
             return;
         }
+        if self.held == Held::Popped {
+            // Nobody takes popped jobs over.
+            return self.give_back_stopped();
+        }
+        self.give_back_stopped();
+        let missed = self.lease.take_missed();
         let lapsed = Instant::now() >= self.lease.good_until();
-        match (&mut self.fencing, lapsed) {
-            (None, false) => {}
-            (None, true) => {
+        match &mut self.fencing {
+            None if lapsed || missed => {
                 error!(
-                    "no heartbeat for {:.1} s: other processes may take over this one's jobs; its {} running \
-                     ones are stopped, and none taken until redis answers",
+                    "no heartbeat for {:.1} s or more: other processes may take over this one's jobs; its {} \
+                     running ones are stopped, and none taken until redis answers",
                     self.lease.length().as_secs_f64(),
                     self.slots.busy()
                 );
                 self.waits.disarm_all();
                 self.give_back_buffer();
-                self.fencing = Some(Fencing::Ending(Shutdown::new(Duration::ZERO)));
+                let timeline = Shutdown::new(Duration::ZERO);
+                self.fencing = Some(Fencing::Ending { timeline, in_any_case: missed });
             }
-            (Some(_), false) => {
-                info!("this process is known to live again, and takes jobs");
-                self.fencing = None;
-                self.hungry = true;
-            }
-            (Some(Fencing::Still), true) => {}
-            (Some(Fencing::Ending(shutdown)), true) => {
-                match shutdown.advance(self.slots.busy(), self.slots.tasks_are_gone(), false) {
+            None => {}
+            Some(Fencing::Ending { timeline, in_any_case }) => {
+                *in_any_case |= missed;
+                if !lapsed && !*in_any_case {
+                    return self.step_forward();
+                }
+                match timeline.advance(self.slots.busy(), self.slots.tasks_are_gone(), false) {
                     ShutdownStep::Wait => {}
                     ShutdownStep::CancelJobs => self.slots.cancel_all(),
                     ShutdownStep::AbortJobs => self.slots.abort_all(),
-                    ShutdownStep::GiveBackJobs => {
-                        self.take_all_finished();
-                        for running in self.slots.take_stopped() {
-                            self.give_back(running.claim);
-                        }
+                    ShutdownStep::GiveBackJobs | ShutdownStep::End | ShutdownStep::GiveUp => {
                         self.fencing = Some(Fencing::Still);
                     }
-                    ShutdownStep::End | ShutdownStep::GiveUp => self.fencing = Some(Fencing::Still),
                 }
             }
+            Some(Fencing::Still) if !lapsed => self.step_forward(),
+            Some(Fencing::Still) => {}
+        }
+    }
+
+    fn step_forward(&mut self) {
+        info!("this process is known to live again, and takes jobs");
+        self.fencing = None;
+        self.hungry = true;
+    }
+
+    /// An aborted task says nothing when it is gone, which may be long after it was aborted.
+    fn give_back_stopped(&mut self) {
+        if !self.slots.any_aborted() {
+            return;
+        }
+        self.take_all_finished();
+        for running in self.slots.take_stopped() {
+            self.give_back(running.claim);
         }
     }
 }

@@ -121,8 +121,8 @@ impl Engine {
             let Some(index) = self.fetch_order.get(taken.queue) else { continue };
             let queue = self.queues.name(*index).clone();
             for raw in taken.jobs {
-                if !self.was_adopted(&raw) {
-                    self.buffer.push_back(Claim { raw, queue: queue.clone(), held: self.held });
+                if !self.was_adopted(&raw, self.fetch_begun, self.fetch_held) {
+                    self.buffer.push_back(Claim { raw, queue: queue.clone(), held: self.fetch_held });
                 }
             }
         }
@@ -133,7 +133,11 @@ impl Engine {
 
     /// True while some queue has no wait: paused, or one too many.
     pub(super) fn needs_glances(&self) -> bool {
-        self.takes_jobs() && (self.queues.any_paused() || self.queues.count() > self.waits.count())
+        let unwatched = match self.held {
+            Held::Listed => self.queues.count() > self.waits.count(),
+            Held::Popped => self.queues.count() > self.waits.under_way(),
+        };
+        self.takes_jobs() && (self.queues.any_paused() || unwatched)
     }
 
     pub(super) fn plan_waits(&mut self) {
@@ -148,9 +152,20 @@ impl Engine {
             && Instant::now() >= self.fetch_not_before
             && !self.settler.fate_is_open()
         {
+            // What comes of too many waits is given back; a popped job could be lost on that way.
+            let mut room = match self.held {
+                Held::Listed => usize::MAX,
+                Held::Popped => {
+                    let taken = self.buffer.len() + self.waits.under_way();
+                    self.slots.free().saturating_sub(taken)
+                }
+            };
             for index in 0..self.queues.count() {
-                if !self.queues.is_paused(index) && !self.queues.is_barred(index) {
-                    self.waits.arm(index);
+                if room == 0 {
+                    break;
+                }
+                if !self.queues.is_paused(index) && !self.queues.is_barred(index) && self.waits.arm(index) {
+                    room -= 1;
                 }
             }
         }
@@ -165,7 +180,7 @@ impl Engine {
                 if waited.paused {
                     self.queues.set_paused(end.queue, true);
                 }
-                if self.was_adopted(&waited.element) {
+                if self.was_adopted(&waited.element, end.begun, end.held) {
                     return;
                 }
                 let queue = self.queues.name(end.queue).clone();
@@ -178,13 +193,18 @@ impl Engine {
                     self.hungry = true;
                 }
             }
-            Err(RedisError::UnknownCommand(_)) if self.held == Held::Listed => self.fall_back(),
+            // Several waits may find out.
+            Err(RedisError::UnknownCommand(_)) if end.held == Held::Listed => {
+                if self.held == Held::Listed {
+                    self.fall_back();
+                }
+            }
             Err(error) => {
                 self.outage.report("waiting for jobs", &error);
                 self.suspicious |= error.fate_is_unknown();
                 self.hungry = true;
+                self.wait_failed = true;
                 if error.is_outage() {
-                    self.wait_failed = true;
                     self.pulse.fetched(false, self.pulse.now());
                     self.fetch_not_before = Instant::now() + RETRY_PAUSE;
                 } else {
@@ -216,6 +236,6 @@ impl Engine {
 }
 
 /// An outage ends by itself, and work should go on at once then; a refusal lasts and is told each time.
-fn pause_after(error: &RedisError) -> Duration {
+pub(super) fn pause_after(error: &RedisError) -> Duration {
     if error.is_outage() { RETRY_PAUSE } else { REFUSED_PAUSE }
 }

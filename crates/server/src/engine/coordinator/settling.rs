@@ -7,7 +7,8 @@ use cogworker_core::scripts::{self, Settled};
 use cogworker_core::time::EpochSeconds;
 use tracing::warn;
 
-use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE};
+use super::fetching::pause_after;
+use super::{Engine, REFUSED_PAUSE};
 use crate::engine::within::within;
 
 impl Engine {
@@ -53,7 +54,7 @@ impl Engine {
             Err(error) => {
                 self.outage.report("settling jobs", &error);
                 self.suspicious |= error.fate_is_unknown();
-                self.settler.failed(error.fate_is_unknown(), Instant::now() + RETRY_PAUSE);
+                self.settler.failed(error.fate_is_unknown(), Instant::now() + pause_after(&error));
             }
         }
     }

@@ -95,11 +95,16 @@ impl Engine {
         Claim { raw, queue, held: Held::Listed }
     }
 
-    /// True for the delivery of a job that was taken over before it came: it must not run twice.
-    /// Should it have been another one of the same bytes, the next looks find that one.
-    pub(super) fn was_adopted(&mut self, raw: &Bytes) -> bool {
-        let Some(index) = self.adopted.iter().position(|(adopted, _)| adopted == raw) else { return false };
+    /// True for the delivery, by a call that was under way then, of a job that was taken over
+    /// before it came: it must not run twice. Should it have been another one of the same bytes,
+    /// the next looks find that one.
+    pub(super) fn was_adopted(&mut self, raw: &Bytes, call_begun: Instant, held: Held) -> bool {
+        let is_it = |(adopted, at): &(Bytes, Instant)| adopted == raw && call_begun < *at;
+        let Some(index) = self.adopted.iter().position(is_it).filter(|_| held == Held::Listed) else {
+            return false;
+        };
         self.adopted.remove(index);
+        self.suspicious = true;
         true
     }
 

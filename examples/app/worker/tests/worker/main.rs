@@ -2,6 +2,7 @@
 
 mod boot;
 mod building;
+mod cluster;
 mod configuration;
 mod crashes;
 mod due_jobs;

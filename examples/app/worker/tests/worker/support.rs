@@ -43,7 +43,7 @@ pub(crate) fn spawn_program(
 }
 
 /// The program without settings of the machine that would change what a worker does.
-fn command(program: &str, args: &[&str]) -> Command {
+pub(crate) fn command(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args);
     for name in ["APP_ENV", "RAILS_ENV", "RACK_ENV", "RUST_LOG"] {
