@@ -31,10 +31,10 @@ pub(super) enum Excuse {
 impl fmt::Display for Excuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Killed => "its process was killed",
-            Self::Stopped => "was told to stop",
-            Self::Frozen => "was frozen",
-            Self::CutOff => "was cut off from redis",
+            Self::Killed => "process killed",
+            Self::Stopped => "told to stop",
+            Self::Frozen => "frozen",
+            Self::CutOff => "cut off from redis",
         })
     }
 }

@@ -79,7 +79,7 @@ impl Verdict {
             books.lost.len()
         ));
         let excused: Vec<String> =
-            books.doubles.iter().map(|(excuse, count)| format!("{count} as it {excuse}")).collect();
+            books.doubles.iter().map(|(excuse, count)| format!("{excuse}: {count}")).collect();
         self.lines.push(format!(
             "attempts begun twice: {} ({}); of all attempts, {} ended twice",
             books.doubles.values().sum::<u64>(),
