@@ -194,7 +194,7 @@ impl Outcome {
 
     /// After a lost acknowledgement of a popped job: its locks, if it has any, are still to be released,
     /// and nothing is to be counted again. False when nothing is left to do.
-    pub(crate) fn into_release(&mut self) -> bool {
+    pub(crate) fn reduce_to_release(&mut self) -> bool {
         let Fate::Done { locks, .. } = &mut self.fate else { return true };
         let locks = std::mem::take(locks);
         let any = !locks.is_empty();

@@ -205,6 +205,6 @@ impl Settler {
 fn may_be_sent_again(outcome: &mut Outcome) -> bool {
     match outcome.claim.held {
         Held::Listed => !outcome.is_given_back(),
-        Held::Popped => outcome.into_release(),
+        Held::Popped => outcome.reduce_to_release(),
     }
 }

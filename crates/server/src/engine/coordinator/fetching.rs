@@ -70,6 +70,7 @@ impl Engine {
         }
         self.fetch_asked = room.min(scripts::BATCH_LIMIT);
         self.fetch_begun = now;
+        self.fetch_held = self.held;
         let names: Vec<Arc<str>> =
             self.fetch_order.iter().map(|index| self.queues.name(*index).clone()).collect();
         let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
