@@ -111,6 +111,7 @@ fn the_worker_of_the_other_tests() -> TestResult {
         // Two jobs fill it, so that it waits for no third when it is frozen: such a wait would take a
         // job until Redis ends it, which is long before others act where the silence is not so short.
         config.concurrency = 2;
+        config.shutdown_timeout = Duration::from_millis(200);
         config.timings.beat = Duration::from_millis(100);
         config.timings.presence = SILENCE;
         config.timings.check = Duration::from_millis(100);
