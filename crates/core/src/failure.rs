@@ -39,13 +39,18 @@ impl Failure {
 
     /// Like [`from_error`](Self::from_error), where only the type's name is known.
     pub fn from_dyn(type_name: &str, error: &(dyn Error + 'static)) -> Self {
-        let class = short_name(type_name).to_owned();
-        let message = said_by(error).unwrap_or_else(|| format!("#<{class}>"));
-        let sources = std::iter::successors(error.source(), |&cause| cause.source());
-        let backtrace = sources
-            .take(SOURCES_LIMIT)
-            .map(|cause| format!("caused by: {}", said_by(cause).as_deref().unwrap_or("#<Error>")))
-            .collect();
+        let class = short_name(type_name);
+        let mut message = said_by(error).unwrap_or_else(|| format!("#<{class}>"));
+        let mut backtrace = Vec::new();
+        for cause in std::iter::successors(error.source(), |&cause| cause.source()).take(SOURCES_LIMIT) {
+            let said = said_by(cause);
+            // Many errors say their cause themselves.
+            if let Some(said) = said.as_deref().filter(|said| !message.contains(said)) {
+                message.push_str(": ");
+                message.push_str(said);
+            }
+            backtrace.push(format!("caused by: {}", said.as_deref().unwrap_or("#<Error>")));
+        }
         Self { class, message, backtrace }
     }
 
@@ -100,11 +105,21 @@ fn said_by(error: &dyn Error) -> Option<String> {
     write!(text, "{error}").ok().map(|()| text)
 }
 
-/// A type's own name: without its path and its parameters.
-fn short_name(type_name: &str) -> &str {
-    let plain = type_name.split('<').next().unwrap_or(type_name);
-    let short = plain.rsplit("::").next().unwrap_or(plain).trim();
-    if short.is_empty() || short.starts_with("dyn ") || type_name.contains("dyn ") { "Error" } else { short }
+/// A type's own name: without its path and its parameters. Of a type that is just called `Error`,
+/// with the module that it is known by: `io::Error`, `serde_json::Error`.
+fn short_name(type_name: &str) -> String {
+    let plain = type_name.split('<').next().unwrap_or(type_name).trim();
+    if plain.is_empty() || type_name.contains("dyn ") {
+        return "Error".into();
+    }
+    match plain.rsplit_once("::") {
+        Some((path, "Error")) => {
+            let module = path.strip_suffix("::error").unwrap_or(path);
+            format!("{}::Error", module.rsplit("::").next().unwrap_or(module))
+        }
+        Some((_, short)) => short.into(),
+        None => plain.into(),
+    }
 }
 
 /// The first `limit` characters.
@@ -124,7 +139,10 @@ mod tests {
         assert_eq!(short_name("app::jobs::ImportError"), "ImportError");
         assert_eq!(short_name("app::Wrapped<std::io::Error>"), "Wrapped");
         assert_eq!(short_name("alloc::boxed::Box<dyn core::error::Error + Send + Sync>"), "Error");
-        assert_eq!(short_name("anyhow::Error"), "Error");
+        assert_eq!(short_name("Error"), "Error");
+        assert_eq!(short_name("anyhow::Error"), "anyhow::Error");
+        assert_eq!(short_name("std::io::error::Error"), "io::Error");
+        assert_eq!(short_name("serde_json::error::Error"), "serde_json::Error");
     }
 
     #[test]
@@ -176,6 +194,31 @@ mod tests {
         let failure = Failure::from_error(&Speechless);
         assert_eq!((failure.class.as_str(), failure.message.as_str()), ("Speechless", "#<Speechless>"));
         assert_eq!(failure.backtrace, vec!["caused by: #<Error>"; SOURCES_LIMIT]);
+    }
+
+    #[derive(Debug)]
+    struct Outer(&'static str, std::num::ParseIntError);
+
+    impl std::fmt::Display for Outer {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&self.1)
+        }
+    }
+
+    #[test]
+    fn a_message_tells_the_causes_once() {
+        let message = |text| Failure::from_error(&Outer(text, "x".parse::<i32>().unwrap_err())).message;
+        assert_eq!(message("read the amount"), "read the amount: invalid digit found in string");
+        assert_eq!(
+            message("read the amount (invalid digit found in string)"),
+            "read the amount (invalid digit found in string)"
+        );
     }
 
     #[test]

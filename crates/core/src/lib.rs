@@ -7,9 +7,12 @@
 //!   (as stored), [`payload_edit`], [`jid`].
 //! - What becomes of it: [`failure`], [`retry`], [`unparseable`], [`digest`],
 //!   [`locks`], [`formats`]; [`edit_distance`] for messages about misspelt names.
+//! - When it is due again and again: `cron`, with the feature of that name.
 //! - Redis: [`redis_config`], [`redis`], [`keys`], [`scripts`].
 
 pub mod args;
+#[cfg(feature = "cron")]
+pub mod cron;
 pub mod digest;
 pub mod edit_distance;
 pub mod failure;

@@ -77,15 +77,18 @@ impl<S> Context<S> {
 
     /// Waits until the job should end soon: at the shutdown limit, at its class's
     /// [timeout](cogworker_core::options::JobOptions::timeout), or because this process lost
-    /// it. After the first the job is run again from the start, here or elsewhere, unless it ends
-    /// within about a second; after the last another process may be running it already.
+    /// it. After the first the job is cut off and run again from the start, here or elsewhere, unless
+    /// it ends within about a second; after the last another process may be running it already.
+    ///
+    /// A job that has to tidy up first then ends with [`JobError::interrupted`](crate::JobError::interrupted),
+    /// which puts it back; any other error is a failure and uses up a retry.
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use cogworker_server::Context;
-    /// async fn wait_for_mail(ctx: &Context) -> Result<(), &'static str> {
+    /// # use cogworker_server::{Context, JobError};
+    /// async fn wait_for_mail(ctx: &Context) -> Result<(), JobError> {
     ///     tokio::select! {
-    ///         () = ctx.cancelled() => Err("stopped, run me again"),
+    ///         () = ctx.cancelled() => Err(JobError::interrupted()),
     ///         () = tokio::time::sleep(Duration::from_secs(600)) => Ok(()),
     ///     }
     /// }

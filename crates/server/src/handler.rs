@@ -171,7 +171,7 @@ async fn limited(future: JobFuture, limit: Duration, run: Run) -> Result<(), Fai
     match tokio::time::timeout(limit, future).await {
         Ok(result) => result,
         Err(_) => {
-            run.token().cancel();
+            run.expire();
             Err(took_too_long(limit))
         }
     }
@@ -179,11 +179,11 @@ async fn limited(future: JobFuture, limit: Duration, run: Run) -> Result<(), Fai
 
 /// A blocking run cannot be ended: it is asked to, and what it then says is what counts.
 fn watched(closure: JobClosure, limit: Duration, run: &Run) -> Result<(), Failure> {
-    let token = run.token().clone();
+    let overdue = run.clone();
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return closure() };
     let watch = runtime.spawn(async move {
         tokio::time::sleep(limit).await;
-        token.cancel();
+        overdue.expire();
     });
     let result = closure();
     watch.abort();

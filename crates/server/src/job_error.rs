@@ -5,6 +5,9 @@ use std::fmt;
 
 use cogworker_core::failure::Failure;
 
+/// The class of [`JobError::interrupted`].
+pub(crate) const INTERRUPTED: &str = "Cogworker::Interrupted";
+
 /// Any error, boxed.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
@@ -31,6 +34,13 @@ impl JobError {
     /// A failure of class `class` with the text `message`.
     pub fn new(class: impl Into<String>, message: impl Into<String>) -> Self {
         Self(Failure::new(class, message))
+    }
+
+    /// Ends a run that was [asked to end](crate::Context::cancelled): its job goes back to its queue
+    /// and is run again from the start, as if it had been cut off. Nothing is counted, and no retry
+    /// used up. From a run that nobody asked to end it is a failure like any other.
+    pub fn interrupted() -> Self {
+        Self::new(INTERRUPTED, "ended because it was asked to")
     }
 
     /// Adds lines that tell where it came from, outermost first.

@@ -1,5 +1,6 @@
 //! The run of a job, as handlers and middleware see it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ struct Shared {
     scope: Arc<RunScope>,
     /// Made when either side first needs it.
     cancellation: OnceLock<CancellationToken>,
+    /// It was asked to end because it took too long: running it again would not help.
+    overdue: AtomicBool,
     progress: Mutex<Progress>,
 }
 
@@ -71,6 +74,7 @@ impl Run {
                 attempt: job.retry_count().saturating_add(1),
                 scope: scope.clone(),
                 cancellation: OnceLock::new(),
+                overdue: AtomicBool::new(false),
                 progress: Mutex::default(),
             }),
         }
@@ -132,6 +136,17 @@ impl Run {
 
     pub(crate) fn token(&self) -> &CancellationToken {
         self.shared.cancellation.get_or_init(CancellationToken::new)
+    }
+
+    /// Asks it to end because it takes too long.
+    pub(crate) fn expire(&self) {
+        self.shared.overdue.store(true, Ordering::Release);
+        self.token().cancel();
+    }
+
+    /// True when it was asked to end so that it can be run again.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.token().is_cancelled() && !self.shared.overdue.load(Ordering::Acquire)
     }
 
     pub(crate) fn scope(&self) -> &RunScope {

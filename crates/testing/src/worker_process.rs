@@ -69,7 +69,7 @@ pub enum WorkerProcessError {
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let redis = TestRedis::start()?;
 /// let mut worker = WorkerProcess::spawn(Path::new("target/debug/example-worker"), &redis.url(), ["-c", "2"])?;
-/// worker.wait_for_log("ready", Duration::from_secs(10))?;
+/// worker.wait_for_log("is working on", Duration::from_secs(10))?;
 /// worker.signal("TERM")?;
 /// assert!(worker.wait(Duration::from_secs(30))?.success());
 /// # Ok(())

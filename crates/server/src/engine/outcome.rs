@@ -231,6 +231,17 @@ impl Outcome {
         }
     }
 
+    /// How log lines say what follows a failure.
+    pub(crate) fn follows(&self) -> String {
+        match &self.fate {
+            Fate::Filed(filed) if filed.retried => {
+                format!("again in {:.0} s", filed.score.since(EpochSeconds::now()).as_secs_f64())
+            }
+            Fate::Discarded { .. } => "given up".into(),
+            _ => "dead".into(),
+        }
+    }
+
     /// How log lines say what it came to.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.fate {

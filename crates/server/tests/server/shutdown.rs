@@ -281,3 +281,37 @@ async fn runs_that_could_not_be_counted_are_counted_without_a_further_job() -> T
     reach("it is counted", || site.processed() == 1)?;
     worker.stop().await
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_ends_as_interrupted_goes_back_and_only_if_it_was_asked_to_end() -> TestResult {
+    let site = Site::start().await?;
+    let begun = Seen::default();
+    let (note, blocking) = (begun.clone(), begun.clone());
+    let app = App::new(())
+        .job(move |job: Text, ctx: Context| {
+            note.add(job.0.clone());
+            async move {
+                if job.0 == "waits" {
+                    ctx.cancelled().await;
+                }
+                Err::<(), _>(JobError::interrupted())
+            }
+        })
+        .job_blocking(move |_: Numbered, ctx: Context| {
+            blocking.add("blocks".into());
+            let _ = wait_until(Duration::from_secs(20), || ctx.is_cancelled());
+            Err::<(), _>(JobError::interrupted())
+        });
+    let worker = site.worker(app)?;
+    for text in ["waits", "does not wait"] {
+        site.client.push(NewJob::of(&Text(text.into())).retry(false)).await?;
+    }
+    site.client.push(NewJob::of(&Numbered(1)).retry(false)).await?;
+    reach("all began, and the one that nobody asked is dead", || {
+        begun.len() == 3 && site.members("dead") == 1
+    })?;
+    assert_eq!(site.only_entry("dead")?["error_class"], "Cogworker::Interrupted");
+    worker.stop().await?;
+    assert_eq!((site.waiting("default"), site.members("dead"), site.failed()), (2, 1, 1));
+    Ok(())
+}

@@ -13,6 +13,7 @@ use crate::engine::claim::Claim;
 use crate::engine::outcome::{EndedRun, Outcome, Rules};
 use crate::engine::runner::{Failed, Finished, Started};
 use crate::engine::slots::Running;
+use crate::job_error::INTERRUPTED;
 
 impl Engine {
     pub(super) fn log_running(&self) {
@@ -106,19 +107,27 @@ impl Engine {
 }
 
 fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, rules: Rules<'_>) -> Outcome {
+    let (job, run) = (ended.job, ended.run);
     match result {
         Ok(()) => Outcome::done(claim, ended, rules),
-        Err(failed) => {
-            log_failure(ended.job, &failed.failure);
-            Outcome::failed(claim, ended, failed, rules)
+        Err(failed) if failed.failure.class == INTERRUPTED && run.is_interrupted() => {
+            info!(jid = job.jid(), class = job.class(), "ended when asked to, and goes back to its queue");
+            Outcome::given_back(claim, rules)
         }
-    }
-}
-
-fn log_failure(job: &RawJob<'_>, failure: &Failure) {
-    let attempt = job.retry_count().saturating_add(1);
-    warn!(jid = job.jid(), class = job.class(), attempt, "failed: {}: {}", failure.class, failure.message);
-    for line in &failure.backtrace {
-        tracing::debug!(jid = job.jid(), "  {line}");
+        Err(failed) => {
+            let outcome = Outcome::failed(claim, ended, failed, rules);
+            let Failure { class, message, backtrace } = &failed.failure;
+            let follows = outcome.follows();
+            warn!(
+                jid = job.jid(),
+                class = job.class(),
+                attempt = run.attempt(),
+                "failed, {follows}: {class}: {message}"
+            );
+            for line in backtrace {
+                tracing::debug!(jid = job.jid(), "  {line}");
+            }
+            outcome
+        }
     }
 }

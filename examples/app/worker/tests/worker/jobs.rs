@@ -25,9 +25,9 @@ fn a_greeting_is_logged_and_a_wrong_one_says_which_argument() -> TestResult {
     push(&redis, "PanicJob", "[]", "panic")?;
     let lines = [
         "INFO: Hello, world!",
-        "failed: ArgumentError: GreetingJob argument 1: invalid type: integer `5`",
-        "failed: NameError: uninitialized constant GreetngJob (no handler is registered for it; did you mean GreetingJob?)",
-        "failed: Panic: this job panics",
+        "ArgumentError: GreetingJob argument 1: invalid type: integer `5`",
+        "NameError: uninitialized constant GreetngJob (no handler is registered for it; did you mean GreetingJob?)",
+        "Panic: this job panics",
     ];
     for line in lines {
         worker.wait_for_log(line, SOON)?;
