@@ -388,11 +388,13 @@ mod tests {
         books.enter(&doomed, &[failed.clone(), again], Some(&dead));
         assert_eq!((books.done, books.dead, books.failures), (1, 1, 3));
         assert!(books.unexcused.is_empty() && books.lost.is_empty());
-        books.enter(&job(), &[failed], None);
+        books.enter(&job(), std::slice::from_ref(&failed), None);
         books.enter(&job(), &[], None);
         let unknown = Pushed { fate: Fate::Unknown, ..job() };
         books.enter(&unknown, &[], None);
-        assert_eq!(books.lost, ["j", "j"]);
+        assert_eq!(books.lost, ["j", "j"], "it was perhaps never pushed");
+        books.enter(&unknown, &[failed], None);
+        assert_eq!(books.lost, ["j", "j", "j"], "it was: it ran");
         books.enter(&job(), &[], Some(&dead));
         assert_eq!(books.unexcused, ["j: it is dead and should not be"]);
     }
