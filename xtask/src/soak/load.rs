@@ -86,7 +86,7 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
         (0, 25, 0, Way::Plain, false, None);
     let mut lock = None;
     match rng.u8(..100) {
-        0..=9 => millis = rng.u64(10..LONGEST_RUN.as_millis() as u64),
+        0..=4 => millis = rng.u64(10..LONGEST_RUN.as_millis() as u64),
         10..=12 => (millis, blocking) = (rng.u64(5..300), true),
         13..=20 => failures = rng.u32(1..3),
         21..=24 => (failures, retries) = (u32::MAX, rng.u32(1..3)),

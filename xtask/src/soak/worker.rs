@@ -45,8 +45,8 @@ impl Job for SoakBlockingJob {
     const CLASS: &'static str = "SoakBlockingJob";
 }
 
-/// How long a job may take.
-pub(crate) const LONGEST_RUN: Duration = Duration::from_millis(1500);
+/// How long a job may take: some are still running when a stop has reached its limit, and a second more.
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(3);
 
 /// How long a process is silent before others take its jobs over.
 const SILENCE: Duration = Duration::from_secs(6);
