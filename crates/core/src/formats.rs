@@ -2,12 +2,14 @@
 //! when, how much was done in an hour.
 
 mod attempts;
+mod periodic_entry;
 mod process;
 mod run_record;
 mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
+pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
 pub use process::{PRESENCE_TTL, ProcessInfo};
 pub use run_record::RunRecord;
 pub use unsettled::UnsettledRecord;

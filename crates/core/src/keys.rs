@@ -181,6 +181,11 @@ impl KeySpace {
         self.spell("periodic:running:", &[pjid])
     }
 
+    /// STRING: taken by the process that claims the slot at `at`, epoch s.
+    pub fn periodic_lock(&self, pjid: &str, at: i64) -> Key {
+        self.spell("periodic:lock:", &[pjid, ":", &at.to_string()])
+    }
+
     /// STRING: epoch second of the newest claimed slot.
     pub fn periodic_last_slot(&self, pjid: &str) -> Key {
         self.spell("periodic:last_slot:", &[pjid])

@@ -8,6 +8,7 @@ mod guard;
 mod inprogress;
 mod inspect;
 mod key_positions;
+mod periodic;
 mod presence;
 mod records;
 mod recover;
@@ -23,6 +24,7 @@ pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
     read_totals,
 };
+pub use periodic::{Fired, RunningLock, Slot, fire_slot, hold_running_locks, publish_schedule};
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use records::{Filed, Filing, file_records};
 pub use recover::{

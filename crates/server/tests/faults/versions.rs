@@ -82,7 +82,8 @@ async fn falls_back_at_the_first_wait(site: &Site, url: &str) -> TestResult {
         site.push_raw("default", job(number))?;
         reach("the job runs", || worker.said(&format!("ran {number}")) == 1)?;
     }
-    reach("all are counted", || site.processed() == 20)?;
+    reach("all are counted", || site.processed() == 20)
+        .map_err(|error| format!("{error}: {}; {}", site.processed(), worker.process.log().join("\n")))?;
     assert_eq!(site.int(&["EXISTS", &format!("cogworker:inprogress:{}", worker.identity)]), 0);
     assert_eq!(worker.lines("falling back to basic").len(), 1, "{:?}", worker.process.log());
     worker.stop()?;

@@ -1,0 +1,21 @@
+-- Keeps the running locks of the runs of a process alive, and takes lapsed ones again.
+-- KEYS[1] in-progress LIST; KEYS[2..] the running locks (STRINGs), one for each run
+-- ARGV[1] call number; ARGV[2] TTL, s; ARGV[3] '1' to take lapsed ones again; then for each run: jid, job
+-- Result: {call, number of locks held}
+-- Repeat: holds them for the TTL from then on
+
+local call = tonumber(ARGV[1])
+local held = 0
+for index = 2, #KEYS do
+  local jid, job = ARGV[2 * index], ARGV[2 * index + 1]
+  local owner = redis.pcall('GET', KEYS[index])
+  if owner == jid then
+    redis.call('EXPIRE', KEYS[index], ARGV[2])
+    held = held + 1
+  elseif owner == false and ARGV[3] == '1' and redis.call('LPOS', KEYS[1], job) then
+    -- Only while the job is still ours: a run that ended meanwhile has released its lock.
+    redis.call('SET', KEYS[index], jid, 'EX', ARGV[2])
+    held = held + 1
+  end
+end
+return { call, held }

@@ -1,0 +1,143 @@
+//! Periodic entries: publishing them, firing their slots, holding the locks of their runs.
+
+use bytes::Bytes;
+
+use crate::keys::Key;
+use crate::redis::{Call, Redis, RedisError, Script};
+
+static FIRE_SLOT: Script = Script::new("fire_slot", include_str!("../../lua/fire_slot.lua"));
+static PUBLISH_SCHEDULE: Script =
+    Script::new("publish_schedule", include_str!("../../lua/publish_schedule.lua"));
+static HOLD_RUNNING_LOCKS: Script =
+    Script::new("hold_running_locks", include_str!("../../lua/hold_running_locks.lua"));
+
+/// How long a slot's own lock is kept, s (TICK-27).
+const SLOT_LOCK_TTL: u64 = 20;
+
+/// A slot to fire.
+#[derive(Debug)]
+pub struct Slot<'a> {
+    /// The entry's id.
+    pub pjid: &'a str,
+    /// When it is due, epoch s.
+    pub at: i64,
+    /// The jid of its job.
+    pub jid: &'a str,
+    /// The job.
+    pub job: Vec<u8>,
+    /// The queue that the job goes to.
+    pub queue: &'a str,
+    /// True when no second run may begin before the first has ended.
+    pub until_executed: bool,
+    /// The job's unique lock, if it has one.
+    pub unique_lock: Option<Key>,
+    /// How long the locks are held while the job is queued, s.
+    pub lock_ttl: u64,
+    /// True when a slot fires that was due before the entry was ever known (TICK-21).
+    pub catch_up: bool,
+}
+
+/// What became of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fired {
+    /// Its job is on its queue.
+    Fired,
+    /// Another process had it, or a later one has been claimed.
+    Lost,
+    /// Without catch-up, the first slot of an entry only counts as seen (TICK-20).
+    First,
+    /// The entry's last run has not ended (TICK-25).
+    Blocked,
+    /// The entry is switched off (TICK-16).
+    Disabled,
+    /// An equal job holds the unique lock; the slot is used up.
+    Duplicate,
+    /// The queue does not take the job; nothing was written.
+    Refused,
+}
+
+/// Claims a slot and pushes its job in one step, so that neither can happen without the other
+/// (TICK-01, TICK-02, TICK-28). Also why something about it could not be read or written.
+pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<RedisError>), RedisError> {
+    let keys = redis.keys();
+    let mut call = Call::new()
+        .key(keys.periodic_last_slot(slot.pjid))
+        .key(keys.periodic_lock(slot.pjid, slot.at))
+        .key(keys.periodic_running(slot.pjid))
+        .key(keys.periodic_disabled())
+        .key(keys.queue(slot.queue))
+        .key(keys.queues())
+        .arg(slot.pjid)
+        .arg(slot.at)
+        .arg(slot.jid)
+        .arg(slot.job)
+        .arg(slot.queue)
+        .arg(if slot.until_executed { "1" } else { "0" })
+        .arg(slot.lock_ttl)
+        .arg(SLOT_LOCK_TTL)
+        .arg(if slot.catch_up { "1" } else { "0" });
+    if let Some(lock) = slot.unique_lock {
+        call.push_key(lock);
+    }
+    let mut replies = redis.call(&FIRE_SLOT, call).await?;
+    let fired = match replies.take()?.text()?.as_str() {
+        "fired" => Fired::Fired,
+        "lost" => Fired::Lost,
+        "first" => Fired::First,
+        "blocked" => Fired::Blocked,
+        "disabled" => Fired::Disabled,
+        "duplicate" => Fired::Duplicate,
+        "refused" => Fired::Refused,
+        other => {
+            let found = other.to_owned();
+            return Err(RedisError::UnexpectedReply { expected: "what became of a slot", found });
+        }
+    };
+    let error = replies.take()?.text()?;
+    Ok((fired, (!error.is_empty()).then(|| RedisError::from_reply(&error))))
+}
+
+/// Publishes entries (id, JSON) for all to see; with `replace` those of others vanish (PENT-04,
+/// PENT-06).
+pub async fn publish_schedule(
+    redis: &Redis,
+    entries: &[(String, String)],
+    replace: bool,
+) -> Result<(), RedisError> {
+    let mut call = Call::new().key(redis.keys().periodic_schedule()).arg(if replace { "1" } else { "0" });
+    for (pjid, entry) in entries {
+        call.push(pjid);
+        call.push(entry);
+    }
+    redis.call(&PUBLISH_SCHEDULE, call).await.map(|_| ())
+}
+
+/// A run that holds the running lock of its entry.
+#[derive(Debug, Clone)]
+pub struct RunningLock {
+    /// The lock's key.
+    pub key: Key,
+    /// The run's jid.
+    pub jid: String,
+    /// The job's raw bytes.
+    pub job: Bytes,
+}
+
+/// Keeps the locks of `runs` for `ttl` seconds more (RUNLK-08); with `retake`, those that lapsed
+/// are taken again, where their job is still on the list of `identity` (RUNLK-10). How many are held.
+pub async fn hold_running_locks(
+    redis: &Redis,
+    identity: &str,
+    ttl: u64,
+    retake: bool,
+    runs: &[RunningLock],
+) -> Result<u64, RedisError> {
+    let mut call =
+        Call::new().key(redis.keys().inprogress(identity)).arg(ttl).arg(if retake { "1" } else { "0" });
+    for run in runs {
+        call.push_key(run.key.as_str());
+        call.push(&run.jid);
+        call.push(&run.job);
+    }
+    Ok(redis.call(&HOLD_RUNNING_LOCKS, call).await?.take()?.int()?.max(0) as u64)
+}
