@@ -1,17 +1,50 @@
 //! The client's handle.
 
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
 
 use crate::job_set::{JobSet, SetKind};
+use crate::middleware::{Chain, Middleware};
 use crate::queue::Queue;
+use crate::unique_lock::DEFAULT_LOCK_TTL;
 
-/// Pushes jobs and looks after them. Cheap to clone: clones share one connection.
-#[derive(Debug, Clone)]
+/// Pushes jobs and looks after them. Cheap to clone: clones share one connection, and what was set
+/// before the cloning.
+#[derive(Clone)]
 pub struct Client {
     redis: Redis,
     /// False when the connection is someone else's.
     owns_connection: bool,
+    settings: Arc<Settings>,
+}
+
+/// How a client pushes.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) chain: Chain,
+    pub(crate) unique_lock_ttl: Duration,
+    /// How long a status that a push writes is kept; without, none is written.
+    pub(crate) status_ttl: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { chain: Chain::default(), unique_lock_ttl: DEFAULT_LOCK_TTL, status_ttl: None }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("redis", &self.redis)
+            .field("owns_connection", &self.owns_connection)
+            .field("middlewares", &self.settings.chain.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {
@@ -20,7 +53,7 @@ impl Client {
     /// # Errors
     /// When Redis cannot be reached within the connect timeout, or refuses the credentials.
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect(config).await?, owns_connection: true })
+        Ok(Self::new(Redis::connect(config).await?, true))
     }
 
     /// Returns at once and connects in the background: calls wait for the connection, each at
@@ -29,12 +62,32 @@ impl Client {
     /// # Errors
     /// When the settings cannot be used.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self { redis: Redis::connect_lazily(config)?, owns_connection: true })
+        Ok(Self::new(Redis::connect_lazily(config)?, true))
     }
 
     /// A client on a connection that is there already, and stays whoever closes the client.
     pub fn from_redis(redis: Redis) -> Self {
-        Self { redis, owns_connection: false }
+        Self::new(redis, false)
+    }
+
+    fn new(redis: Redis, owns_connection: bool) -> Self {
+        Self { redis, owns_connection, settings: Arc::default() }
+    }
+
+    /// The client with one more [middleware](crate::middleware), inside those it has.
+    #[must_use]
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        let settings = self.settings_mut();
+        settings.chain = settings.chain.iter().cloned().chain([Arc::new(middleware) as _]).collect();
+        self
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn settings_mut(&mut self) -> &mut Settings {
+        Arc::make_mut(&mut self.settings)
     }
 
     /// The connection.
@@ -49,17 +102,21 @@ impl Client {
 
     /// Jobs that are due later.
     pub fn schedule(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Schedule)
+        self.job_set(SetKind::Schedule)
     }
 
     /// Failed jobs that will be tried again.
     pub fn retries(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Retry)
+        self.job_set(SetKind::Retry)
     }
 
     /// Jobs that failed for good.
     pub fn dead(&self) -> JobSet {
-        JobSet::new(self.redis.clone(), SetKind::Dead)
+        self.job_set(SetKind::Dead)
+    }
+
+    fn job_set(&self, kind: SetKind) -> JobSet {
+        JobSet::new(self.redis.clone(), kind, self.settings.unique_lock_ttl)
     }
 
     /// Closes the connection of this client and all its clones. Does nothing for a client made

@@ -1,11 +1,16 @@
 //! The sorted sets: schedule, retry and dead.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use cogworker_core::locks::{JobLocks, lock_seconds};
 use cogworker_core::payload_edit;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, Moves, Page, Step};
+use cogworker_core::scripts::{self, EntrySource, Page, Requeue, RequeueStep};
 use cogworker_core::time::EpochSeconds;
+
+use crate::queue::clear_entries;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SetKind {
@@ -19,6 +24,7 @@ pub(crate) enum SetKind {
 pub struct JobSet {
     redis: Redis,
     kind: SetKind,
+    unique_lock_ttl: Duration,
 }
 
 /// An entry: its exact bytes address it, not its score, which others may share (P-23).
@@ -41,11 +47,25 @@ pub enum Requeued {
     Gone,
     /// It is no job, or names no queue: it stays where it is.
     Invalid,
+    /// It is dead and unique, and an equal job has been pushed since: it stays where it is.
+    Duplicate,
+}
+
+/// What became of a request to run all entries now.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RequeuedAll {
+    /// How many came onto their queues.
+    pub requeued: u64,
+    /// How many stay where they are: no jobs, duplicates, or refused by their queues.
+    pub left: u64,
+    /// Why a queue refused one.
+    pub error: Option<RedisError>,
 }
 
 impl JobSet {
-    pub(crate) fn new(redis: Redis, kind: SetKind) -> Self {
-        Self { redis, kind }
+    pub(crate) fn new(redis: Redis, kind: SetKind, unique_lock_ttl: Duration) -> Self {
+        Self { redis, kind, unique_lock_ttl }
     }
 
     fn key(&self) -> String {
@@ -77,40 +97,90 @@ impl JobSet {
         Ok(Page { total: page.total, entries })
     }
 
-    /// Puts an entry on its queue now, once, however often it is asked for (CLAIM-04).
+    /// Puts an entry on its queue now, once, however often it is asked for (CLAIM-04). A unique job whose
+    /// lock is free takes it again.
     ///
     /// # Errors
     /// When Redis does not take it; the entry then stays where it is.
     pub async fn requeue(&self, raw: &Bytes) -> Result<Requeued, RedisError> {
-        let Ok(job) = RawJob::parse(raw) else { return Ok(Requeued::Invalid) };
-        let Some(queue) = job.queue() else { return Ok(Requeued::Invalid) };
-        let Ok(payload) = payload_edit::stamp_enqueued_at(raw, EpochSeconds::now()) else {
-            return Ok(Requeued::Invalid);
-        };
-        let mut moves = Moves::new(self.key(), None);
-        moves.to_queue(raw.clone(), payload, queue);
-        let moved = scripts::move_entries(&self.redis, moves).await?;
-        match (moved.steps.first(), moved.error) {
-            (Some(Step::Applied), _) => Ok(Requeued::Requeued),
-            (Some(Step::Failed), Some(error)) => Err(error),
+        let Some(requeue) = self.to_requeue(raw, EpochSeconds::now()) else { return Ok(Requeued::Invalid) };
+        let (steps, error) = self.requeue_entries(vec![requeue]).await?;
+        match (steps.first(), error) {
+            (Some(RequeueStep::Requeued), _) => Ok(Requeued::Requeued),
+            (Some(RequeueStep::Duplicate), _) => Ok(Requeued::Duplicate),
+            (Some(RequeueStep::Refused), Some(error)) => Err(error),
             _ => Ok(Requeued::Gone),
         }
     }
 
-    /// Deletes an entry; false when it was not there any more.
+    /// Puts every entry that is there now on its queue, the next due and the longest dead first (P-22). In
+    /// slices; what cannot be moved stays and holds up no other.
+    ///
+    /// # Errors
+    /// When Redis cannot be reached; some entries may be on their queues then.
+    pub async fn requeue_all(&self) -> Result<RequeuedAll, RedisError> {
+        let mut all = RequeuedAll { requeued: 0, left: 0, error: None };
+        let mut unseen = None;
+        loop {
+            // Those that stay come first in what is left.
+            let Page { total, mut entries } =
+                scripts::peek_entries(&self.redis, &self.source(), all.left).await?;
+            let remaining: u64 = unseen.unwrap_or(total);
+            entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
+            if entries.is_empty() {
+                return Ok(all);
+            }
+            unseen = Some(remaining - entries.len() as u64);
+            let now = EpochSeconds::now();
+            let moves: Vec<_> = entries.iter().filter_map(|raw| self.to_requeue(raw, now)).collect();
+            all.left += (entries.len() - moves.len()) as u64;
+            if moves.is_empty() {
+                continue;
+            }
+            let (steps, error) = self.requeue_entries(moves).await?;
+            let count = |wanted: &[RequeueStep]| steps.iter().filter(|step| wanted.contains(step)).count();
+            all.requeued += count(&[RequeueStep::Requeued]) as u64;
+            all.left += count(&[RequeueStep::Duplicate, RequeueStep::Refused]) as u64;
+            all.error = all.error.or(error);
+        }
+    }
+
+    fn to_requeue(&self, raw: &Bytes, now: EpochSeconds) -> Option<Requeue> {
+        let job = RawJob::parse(raw).ok()?;
+        let queue = job.queue()?.to_owned();
+        let payload = payload_edit::stamp_enqueued_at(raw, now).ok()?;
+        Some(Requeue { entry: raw.clone(), payload, queue, locks: JobLocks::of(&job, self.redis.keys()) })
+    }
+
+    async fn requeue_entries(
+        &self,
+        entries: Vec<Requeue>,
+    ) -> Result<(Vec<RequeueStep>, Option<RedisError>), RedisError> {
+        let lock_ttl = lock_seconds(self.unique_lock_ttl, None, EpochSeconds::now());
+        // A dead job gave its lock away, and an equal one may have it now. One in schedule or retry
+        // would come onto its queue in any case.
+        let keep_duplicates = matches!(self.kind, SetKind::Dead);
+        scripts::requeue_entries(&self.redis, self.key(), entries, lock_ttl, keep_duplicates).await
+    }
+
+    /// Deletes an entry, and frees its job's locks (P-34); false when it was not there any more.
     ///
     /// # Errors
     /// When Redis does not take it.
     pub async fn delete(&self, raw: &Bytes) -> Result<bool, RedisError> {
-        let call = Call::new().key(self.key()).arg(raw);
-        Ok(self.redis.command("ZREM", call).await?.int()? == 1)
+        let deleted = scripts::delete_entries(&self.redis, &self.source(), std::slice::from_ref(raw)).await?;
+        Ok(deleted == [true])
     }
 
-    /// Deletes every entry.
+    /// Deletes every entry that is there now, and frees their jobs' locks; how many there were. In slices.
     ///
     /// # Errors
-    /// When Redis does not take it.
-    pub async fn clear(&self) -> Result<(), RedisError> {
-        self.redis.command("UNLINK", Call::new().key(self.key())).await.map(|_| ())
+    /// When Redis does not take it; some entries may be deleted then.
+    pub async fn clear(&self) -> Result<u64, RedisError> {
+        clear_entries(&self.redis, &self.source()).await
+    }
+
+    fn source(&self) -> EntrySource {
+        EntrySource::SortedSet(self.key())
     }
 }

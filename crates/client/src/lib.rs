@@ -1,8 +1,11 @@
 //! Enqueue, inspect and control Cogworker jobs.
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
+//! - [`middleware`]: code around each push.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
+//! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
+//! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
 //! use cogworker_client::Client;
@@ -23,18 +26,24 @@
 //! ```
 
 mod activity;
+mod batch;
 mod client;
 mod error;
+pub mod history;
 mod job_set;
+pub mod middleware;
 mod processes;
 mod push;
 mod queue;
 mod stats;
+mod status;
+mod unique_lock;
 
 pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
-pub use job_set::{Entry, JobSet, Requeued};
+pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use stats::Stats;
+pub use status::Wait;

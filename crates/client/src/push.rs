@@ -1,28 +1,24 @@
 //! Pushing jobs.
 
-use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
-use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT};
 use cogworker_core::time::EpochSeconds;
-use tracing::debug;
 
+use crate::batch::Batch;
+use crate::middleware::{MiddlewareError, Next};
 use crate::{Client, ClientError};
 
-/// A bulk push sends so many jobs at a time.
-const BULK_SLICE: usize = 1000;
-
 impl Client {
-    /// Pushes a job onto its queue. `None` means that it was stopped on its way, by a lock or a
-    /// middleware, and nothing was pushed.
+    /// Pushes a job onto its queue. `None` means that it was stopped on its way, by a middleware or as the
+    /// duplicate of a unique job, and nothing was pushed.
     ///
     /// # Errors
     /// When the job cannot be written as JSON, or Redis does not take it. After a lost reply
-    /// ([`RedisError::fate_is_unknown`]) the job may have been pushed all the same.
+    /// ([`fate_is_unknown`](cogworker_core::redis::RedisError::fate_is_unknown)) the job may have been
+    /// pushed all the same.
     pub async fn perform_async<J: Job>(&self, job: &J) -> Result<Option<Jid>, ClientError> {
         self.push(NewJob::of(job)).await
     }
@@ -47,27 +43,37 @@ impl Client {
     ///
     /// # Errors
     /// As [`perform_async`](Self::perform_async).
-    pub async fn push(&self, mut job: NewJob) -> Result<Option<Jid>, ClientError> {
+    pub async fn push(&self, job: NewJob) -> Result<Option<Jid>, ClientError> {
+        let Some((job, prepared)) = self.pass(job).await? else { return Ok(None) };
+        let payload = job.payload(prepared.at.is_none().then(EpochSeconds::now));
+        let mut batch = Batch::new(self.redis(), self.settings());
+        batch.add(&job, &prepared, payload);
+        let pushed = batch.push_out().await.map_err(|stopped| stopped.error)?;
+        Ok((pushed == [true]).then_some(prepared.jid))
+    }
+
+    /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
+    async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
         let now = EpochSeconds::now();
         let prepared = job.prepare(now)?;
-        match prepared.at {
-            Some(at) => {
-                scripts::schedule_jobs(self.redis(), vec![(at, job.payload(None))]).await?;
-            }
-            None => {
-                push_onto_queue(self.redis(), &prepared.queue, vec![job.payload(Some(now))]).await?;
-            }
+        let chain = &self.settings().chain;
+        if chain.is_empty() {
+            return Ok(Some((job, prepared)));
         }
-        Ok(Some(prepared.jid))
+        let passed = Next::first_of(chain).run(job).await.map_err(MiddlewareError::from)?;
+        let Some(mut job) = passed else { return Ok(None) };
+        let prepared = job.prepare(now)?;
+        Ok(Some((job, prepared)))
     }
 
     /// Pushes many jobs in few round trips: one for each queue and slice of up to a thousand jobs or
-    /// a megabyte, and one for every 500 scheduled ones. The result has one element for each job,
+    /// a megabyte, and one for every 500 scheduled or unique ones. The result has one element for each job,
     /// in order. An empty slice pushes nothing.
     ///
     /// # Errors
-    /// Every job is checked before the first is pushed, so a bad one means that nothing was. If
-    /// Redis fails on the way, the error says how many had been pushed.
+    /// Every job is checked, and taken through the middlewares one after the other, before the first
+    /// is pushed; so a bad one means that nothing was. If Redis fails on the way, the error says how
+    /// many had been pushed.
     pub async fn push_bulk<J: Job>(&self, jobs: &[J]) -> Result<Vec<Option<Jid>>, ClientError> {
         self.push_all(jobs.iter().map(NewJob::of).collect()).await
     }
@@ -76,77 +82,43 @@ impl Client {
     ///
     /// # Errors
     /// As [`push_bulk`](Self::push_bulk).
-    pub async fn push_all(&self, mut jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
-        let now = EpochSeconds::now();
-        let prepared: Vec<Prepared> =
-            jobs.iter_mut().map(|job| job.prepare(now)).collect::<Result<_, _>>()?;
+    pub async fn push_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
         let total = jobs.len();
-        let mut pushed = 0;
-        let mut slice = Slice::default();
-        for (job, prepared) in jobs.iter().zip(&prepared) {
+        let mut passed = Vec::with_capacity(total);
+        for job in jobs {
+            passed.push(self.pass(job).await?);
+        }
+        let now = EpochSeconds::now();
+        let mut results = vec![None; total];
+        let mut batch = Batch::new(self.redis(), self.settings());
+        let mut batched = Vec::new();
+        for (place, job) in passed.iter().enumerate() {
+            let Some((job, prepared)) = job else { continue };
             let payload = job.payload(prepared.at.is_none().then_some(now));
-            if slice.is_full_for(&payload) {
-                pushed += slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk {
-                    pushed,
-                    total,
-                    source,
-                })?;
+            if batch.is_full_for(&payload) {
+                push_out(&mut batch, &mut batched, &mut results).await?;
             }
-            slice.add(prepared, payload);
+            batch.add(job, prepared, payload);
+            batched.push((place, &prepared.jid));
         }
-        slice.push_out(self.redis()).await.map_err(|source| ClientError::Bulk { pushed, total, source })?;
-        Ok(prepared.into_iter().map(|prepared| Some(prepared.jid)).collect())
+        push_out(&mut batch, &mut batched, &mut results).await?;
+        Ok(results)
     }
 }
 
-/// The jobs of a bulk push that go together.
-#[derive(Default)]
-struct Slice<'a> {
-    by_queue: HashMap<&'a str, Vec<Vec<u8>>>,
-    scheduled: Vec<(EpochSeconds, Vec<u8>)>,
-    jobs: usize,
-    bytes: usize,
-}
-
-impl<'a> Slice<'a> {
-    fn is_full_for(&self, payload: &[u8]) -> bool {
-        self.jobs == BULK_SLICE || (self.jobs > 0 && self.bytes + payload.len() > BATCH_BYTES)
+/// Pushes a batch whose jobs have their `places` in the call, and notes the ids of what was pushed.
+async fn push_out(
+    batch: &mut Batch<'_>,
+    places: &mut Vec<(usize, &Jid)>,
+    results: &mut [Option<Jid>],
+) -> Result<(), ClientError> {
+    let pushed = batch.push_out().await.map_err(|stopped| ClientError::Bulk {
+        done: places.get(stopped.done).map_or(results.len(), |(place, _)| *place),
+        total: results.len(),
+        source: stopped.error,
+    })?;
+    for ((place, jid), pushed) in places.drain(..).zip(pushed) {
+        results[place] = pushed.then(|| jid.clone());
     }
-
-    fn add(&mut self, prepared: &'a Prepared, payload: Vec<u8>) {
-        self.jobs += 1;
-        self.bytes += payload.len();
-        match prepared.at {
-            Some(at) => self.scheduled.push((at, payload)),
-            None => self.by_queue.entry(&prepared.queue).or_default().push(payload),
-        }
-    }
-
-    /// Pushes the jobs and is empty afterwards; how many there were.
-    async fn push_out(&mut self, redis: &Redis) -> Result<usize, RedisError> {
-        let Slice { by_queue, scheduled, jobs, bytes: _ } = std::mem::take(self);
-        for (queue, payloads) in by_queue {
-            push_onto_queue(redis, queue, payloads).await?;
-        }
-        for slice in scheduled.chunks(BATCH_LIMIT) {
-            scripts::schedule_jobs(redis, slice.to_vec()).await?;
-        }
-        Ok(jobs)
-    }
-}
-
-/// New jobs enter at the left (PUSH-04). The queue's listing is written in the same pipeline and
-/// is only a listing: when it fails the jobs are on their queue all the same, and an error would
-/// make the caller push them again (PUSH-10, PUSH-11).
-async fn push_onto_queue(redis: &Redis, queue: &str, payloads: Vec<Vec<u8>>) -> Result<(), RedisError> {
-    let mut push = Call::new().key(redis.keys().queue(queue));
-    for payload in payloads {
-        push.push(payload);
-    }
-    let list = Call::new().key(redis.keys().queues()).arg(queue);
-    let (pushed, listed) = tokio::join!(biased; redis.command("LPUSH", push), redis.command("SADD", list));
-    if let Err(error) = listed {
-        debug!(queue, "the queue is not listed: failed to {error}");
-    }
-    pushed?.int().map(|_| ())
+    Ok(())
 }

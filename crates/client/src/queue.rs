@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, Page, QueueState};
+use cogworker_core::scripts::{self, EntrySource, Page, QueueState};
 use cogworker_core::time::EpochSeconds;
 
 use crate::Client;
@@ -105,21 +105,44 @@ impl Queue {
         self.redis.command("SREM", call).await.map(|_| ())
     }
 
-    /// Deletes every waiting job.
+    /// Deletes every job that waits now, and frees their locks; how many there were. In slices, while
+    /// jobs may be pushed and taken.
     ///
     /// # Errors
-    /// When Redis does not take it.
-    pub async fn clear(&self) -> Result<(), RedisError> {
-        let call = Call::new().key(self.redis.keys().queue(&self.name));
-        self.redis.command("UNLINK", call).await.map(|_| ())
+    /// When Redis does not take it; some jobs may be deleted then.
+    pub async fn clear(&self) -> Result<u64, RedisError> {
+        clear_entries(&self.redis, &self.source()).await
     }
 
-    /// Deletes the waiting job with exactly these bytes; false when it is not there (QAPI-06).
+    /// Deletes the waiting job with exactly these bytes, and frees its locks (QAPI-06, P-34); false when
+    /// it is not there.
     ///
     /// # Errors
     /// When Redis does not take it.
     pub async fn delete(&self, raw: &Bytes) -> Result<bool, RedisError> {
-        let call = Call::new().key(self.redis.keys().queue(&self.name)).arg("-1").arg(raw);
-        Ok(self.redis.command("LREM", call).await?.int()? == 1)
+        let deleted = scripts::delete_entries(&self.redis, &self.source(), std::slice::from_ref(raw)).await?;
+        Ok(deleted == [true])
+    }
+
+    fn source(&self) -> EntrySource {
+        EntrySource::List(self.redis.keys().queue(&self.name))
+    }
+}
+
+/// Deletes what is there now, in slices; how many entries there were.
+pub(crate) async fn clear_entries(redis: &Redis, source: &EntrySource) -> Result<u64, RedisError> {
+    let mut deleted = 0;
+    // What comes meanwhile stays, or a busy queue would never be cleared.
+    let mut left = None;
+    loop {
+        let Page { total, mut entries } = scripts::peek_entries(redis, source, 0).await?;
+        let remaining: u64 = left.unwrap_or(total);
+        entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
+        if entries.is_empty() {
+            return Ok(deleted);
+        }
+        left = Some(remaining - entries.len() as u64);
+        let steps = scripts::delete_entries(redis, source, &entries).await?;
+        deleted += steps.into_iter().filter(|deleted| *deleted).count() as u64;
     }
 }

@@ -1,17 +1,21 @@
-//! The small formats around a job: what a process says of itself, what runs where, what failed
-//! when, how much was done in an hour.
+//! The small formats around a job: what a process says of itself, what runs where, what a job is doing,
+//! what failed when, which runs there were, how much was done in an hour.
 
 mod attempts;
 mod periodic_entry;
 mod process;
+mod run;
 mod run_record;
+mod status;
 mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
 pub use process::{PRESENCE_TTL, ProcessInfo};
+pub use run::{Run, RunStatus};
 pub use run_record::RunRecord;
+pub use status::{JobState, Status};
 pub use unsettled::UnsettledRecord;
 pub use work::{Work, work_json};
 

@@ -1,8 +1,11 @@
 //! The locks that a job holds while it is queued, running or waiting for a retry.
 
+use std::time::Duration;
+
 use crate::digest::unique_digest;
 use crate::keys::{Key, KeySpace};
 use crate::raw_job::RawJob;
+use crate::time::EpochSeconds;
 
 /// The keys of a job's locks. They are the job's own only while they hold its jid, so every
 /// script that changes one compares first (UNIQ-17, RUNLK-05).
@@ -43,6 +46,17 @@ impl JobLocks {
     }
 }
 
+/// Longer than any lock is of use, and short enough for Redis to take.
+const LONGEST_LOCK_SECONDS: f64 = 1e11;
+
+/// For how many seconds a lock is taken that shall last `ttl` from when the job is due, or from now
+/// on when that is not later (UNIQ-11).
+pub fn lock_seconds(ttl: Duration, due: Option<EpochSeconds>, now: EpochSeconds) -> u64 {
+    let delay = due.map_or(Duration::ZERO, |due| due.since(now));
+    let seconds = ttl.as_secs_f64() + delay.as_secs_f64();
+    seconds.ceil().clamp(1.0, LONGEST_LOCK_SECONDS) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +85,17 @@ mod tests {
         let held = locks(r#"{"class":"A","jid":"j","periodic_pjid":"p","periodic_until_executed":true}"#);
         assert_eq!(held.running.as_deref(), Some("periodic:running:p"));
         assert!(held.until_executed && !held.is_empty());
+    }
+
+    #[test]
+    fn a_lock_lasts_from_when_the_job_is_due_and_is_rounded_up_uniq_11() {
+        let (day, now) = (Duration::from_secs(86_400), EpochSeconds::new(1000.0));
+        let seconds = |due: f64| lock_seconds(day, Some(EpochSeconds::new(due)), now);
+        assert_eq!(lock_seconds(day, None, now), 86_400);
+        assert_eq!(seconds(1000.5), 86_401);
+        assert_eq!(seconds(3000.0), 88_400);
+        assert_eq!(seconds(500.0), 86_400, "overdue");
+        assert_eq!(seconds(1e300), 100_000_000_000);
+        assert_eq!(lock_seconds(Duration::ZERO, None, now), 1);
     }
 }

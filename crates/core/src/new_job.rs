@@ -131,9 +131,19 @@ impl NewJob {
         self
     }
 
+    /// True when it has a unique lock (UNIQ-01).
+    pub fn is_unique(&self) -> bool {
+        self.get("unique").is_some() && self.text_field("unique").as_deref() == Some("until_executed")
+    }
+
     /// A field's JSON, as it will be stored.
     pub fn get(&self, key: &str) -> Option<&RawValue> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+    }
+
+    /// A field that is a text.
+    pub fn text_field(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.get(key)?.get()).ok()
     }
 
     /// Sets a field to exactly this JSON; a new field comes last.
@@ -240,6 +250,18 @@ impl NewJob {
         }
         json.push('}');
         json.into_bytes()
+    }
+}
+
+impl<J: Job> From<&J> for NewJob {
+    fn from(job: &J) -> Self {
+        Self::of(job)
+    }
+}
+
+impl From<&NewJob> for NewJob {
+    fn from(job: &NewJob) -> Self {
+        job.clone()
     }
 }
 

@@ -73,10 +73,10 @@ impl JobOptions {
         self.set("retry", retry.into())
     }
 
-    /// No second job of the same class, queue and args until the first has been executed
-    /// (UNIQ-01).
+    /// Unique until executed: a second job of the same class, queue and args is not pushed until the
+    /// first has succeeded or failed for good (UNIQ-01).
     #[must_use]
-    pub fn unique_until_executed(self) -> Self {
+    pub fn unique(self) -> Self {
         self.set("unique", "until_executed")
     }
 

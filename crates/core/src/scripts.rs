@@ -3,13 +3,16 @@
 //! A script is one atomic step: it checks that the source still holds the element, writes the
 //! destination first and removes the source last. Each file's header says what a repeat does.
 
+mod entries;
 mod fetch;
 mod guard;
+mod history;
 mod inprogress;
 mod inspect;
 mod key_positions;
 mod periodic;
 mod presence;
+mod push;
 mod records;
 mod recover;
 mod scan;
@@ -17,8 +20,10 @@ mod schedule;
 mod settle;
 mod status;
 
+pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
+pub use history::{FoundRuns, find_runs};
 pub use inprogress::{PublishedWork, list_inprogress, newest_inprogress, publish_work};
 pub use inspect::{
     PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
@@ -26,6 +31,7 @@ pub use inspect::{
 };
 pub use periodic::{Fired, RunningLock, Slot, fire_slot, hold_running_locks, publish_schedule};
 pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records};
 pub use recover::{
     Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, complete_burials, prune_processes, recover_jobs,

@@ -4,7 +4,9 @@ use std::error::Error;
 
 use cogworker_core::digest::{periodic_id, unique_digest};
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{AttemptOutcome, AttemptRecord, ProcessInfo, Work, work_json};
+use cogworker_core::formats::{
+    AttemptOutcome, AttemptRecord, JobState, ProcessInfo, Run, RunStatus, Status, Work, work_json,
+};
 use cogworker_core::new_job::NewJob;
 use cogworker_core::payload_edit::failed_payload;
 use cogworker_core::raw_job::RawJob;
@@ -163,5 +165,56 @@ fn attempts_process_info_and_work_are_written_as_recorded() -> Outcome {
             }
         }
     }
+    Ok(())
+}
+
+#[test]
+fn the_recorded_history_is_read_hist_01_hist_02() -> Outcome {
+    let mut read = Vec::new();
+    for (key, value) in keyspace(WHILE_RUNNING)? {
+        let Some(list) = key.strip_prefix("cogworker:history:") else { continue };
+        for element in value.as_array().into_iter().flatten() {
+            let run = Run::parse(element[0].as_str().unwrap_or("").as_bytes()).ok_or("no record")?;
+            assert_eq!(Some(run.finished_at.as_f64()), element[1].as_f64(), "the score");
+            assert!(list == "all" || list == run.status.name(), "{list}");
+            assert!(!run.class.is_empty() && run.args.get().starts_with('[') && run.duration_ms() >= 0.0);
+            assert_eq!(run.backtrace.is_empty(), run.status == RunStatus::Success);
+            assert_eq!(run.error().contains(": "), run.status == RunStatus::Failed);
+            read.push(run);
+        }
+    }
+    assert!(read.iter().any(|run| run.status == RunStatus::Success));
+    assert!(read.iter().any(|run| run.status == RunStatus::Failed));
+    Ok(())
+}
+
+#[test]
+fn statuses_are_read_as_the_gem_writes_them_stat_05() -> Outcome {
+    let mut states = Vec::new();
+    for (key, value) in keyspace(WHILE_RUNNING)? {
+        let (Some(fields), true) = (value.as_object(), key.starts_with("status:")) else { continue };
+        let fields = fields
+            .iter()
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or("").to_owned().into()))
+            .collect();
+        let status = Status::from_fields(fields).ok_or("no status")?;
+        assert!(status.class.is_some() && status.queue.is_some() && status.update_time.is_some(), "{key}");
+        assert_eq!(
+            status.error_class.is_some(),
+            matches!(status.state, JobState::Retrying | JobState::Failed)
+        );
+        if status.pct.is_some() {
+            assert_eq!((status.pct, status.message.as_deref()), (Some(50.0), Some("half way")));
+            assert_eq!(status.fields.into_iter().collect::<Vec<_>>(), [("rows".into(), "1000".into())]);
+        }
+        states.push(status.state);
+    }
+    use JobState::{Complete, Failed, Queued, Retrying, Working};
+    for state in [Queued, Working, Retrying, Complete, Failed] {
+        assert!(states.contains(&state), "{state:?}");
+        assert_eq!(JobState::from_name(state.name()), state);
+    }
+    assert!(!states.contains(&JobState::Unknown));
+    assert_eq!(Status::from_fields(Vec::new()), None);
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_b
 use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
 use crate::job_error::BoxError;
 use crate::middleware::{JobService, Layers};
+use crate::periodic::{Periodic, Schedule};
 use crate::run::Run;
 
 /// The handlers of a worker and the state they share.
@@ -40,6 +41,7 @@ pub struct App<S = ()> {
     handlers: HashMap<&'static str, Prepare>,
     layers: Layers,
     hooks: Hooks,
+    schedule: Schedule,
     status_ttl: Option<Duration>,
     history: Option<History>,
 }
@@ -66,6 +68,7 @@ impl<S: Send + Sync + 'static> App<S> {
             handlers: HashMap::new(),
             layers: Layers::default(),
             hooks: Hooks::default(),
+            schedule: Schedule::default(),
             status_ttl: None,
             history: None,
         }
@@ -176,6 +179,22 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
+    /// Pushes a job whenever a cron is due; see [`Periodic`].
+    #[must_use]
+    pub fn periodic(mut self, entry: Periodic) -> Self {
+        self.schedule.add(entry);
+        self
+    }
+
+    /// Drops the periodic entries registered so far, and lets those that follow take the place of
+    /// everything that any process has published: entries that are gone from the code vanish from the
+    /// schedule that others see (PENT-06).
+    #[must_use]
+    pub fn replace_periodic(mut self) -> Self {
+        self.schedule.replace();
+        self
+    }
+
     /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10).
     #[must_use]
     pub fn history(mut self, history: History) -> Self {
@@ -198,6 +217,7 @@ impl<S: Send + Sync + 'static> App<S> {
             chain: self.layers.around(&handlers),
             handlers,
             hooks: self.hooks,
+            schedule: self.schedule,
             status_ttl: self.status_ttl,
             history: self.history,
         }
@@ -213,6 +233,7 @@ pub(crate) struct Registry {
     /// The middleware around them, if there is any.
     pub(crate) chain: Option<JobService>,
     pub(crate) hooks: Hooks,
+    pub(crate) schedule: Schedule,
     pub(crate) status_ttl: Option<Duration>,
     pub(crate) history: Option<History>,
 }

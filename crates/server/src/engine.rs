@@ -18,6 +18,7 @@ mod pulse;
 mod queues;
 mod reconcile;
 mod runner;
+mod running_locks;
 mod settler;
 mod shutdown;
 mod slots;

@@ -1,7 +1,7 @@
 //! The Cogworker worker: takes jobs off Redis queues, runs them, and settles what comes of them.
 //!
 //! - [`main`]: a worker executable's whole `main`.
-//! - [`App`]: which handler runs which class; [`Context`]: what a handler may know and do;
+//! - [`App`]: which handler runs which class; [`Periodic`]: what is due when; [`Context`]: what a handler may know and do;
 //!   [`JobError`]: a failure with a class of its own.
 //! - [`Server`]: a worker embedded in a program of your own; [`ServerHandle`] controls it.
 //! - [`Config`]: its settings; [`config`] loads them; [`exit_code`] says how it ended.
@@ -30,6 +30,7 @@ pub mod logging;
 pub mod middleware;
 mod outage;
 mod panic_guard;
+mod periodic;
 mod run;
 mod server;
 mod services;
@@ -43,5 +44,6 @@ pub use handler::{BlockingHandler, Handler};
 pub use health::HealthLimits;
 pub use hooks::{FailedJob, RetryIn};
 pub use job_error::{BoxError, JobError, JobResult};
+pub use periodic::{Periodic, PeriodicError};
 pub use run::Run;
 pub use server::{Server, ServerError, ServerHandle};

@@ -25,6 +25,7 @@ use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
 use crate::outage::Outage;
 use crate::panic_guard;
+use crate::periodic::PeriodicError;
 use crate::run::RunScope;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
@@ -32,7 +33,11 @@ use crate::services::key_guard::KeyGuard;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
+use crate::services::ticker::Ticker;
 use crate::services::watchdog::{Watchdog, WatchdogError, keep_turning};
+
+/// How often dead processes are looked for; it counts into how long a running lock holds.
+const RECOVERY_PERIOD: Duration = Duration::from_secs(60);
 
 /// Why a worker could not run.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,9 @@ pub enum ServerError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// A periodic entry cannot be used.
+    #[error("start the worker: failed to {0}")]
+    Periodic(#[from] PeriodicError),
     /// The engine ended by itself, which is a fault of ours.
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
@@ -245,7 +253,9 @@ impl Server {
     }
 
     async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, registry, identity, hostname, commands, stop, limits, watched: _ } = self;
+        let Self { config, mut registry, identity, hostname, commands, stop, limits, watched: _ } = self;
+        let replace = registry.schedule.replace;
+        let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
         let redis = Redis::connect_lazily(&config.redis)?;
         tokio::spawn(keep_turning(pulse.clone(), redis.clone(), limits.turn));
@@ -268,6 +278,8 @@ impl Server {
             distinct_queues: distinct.clone(),
             timings: config.timings,
             lease: lease.clone(),
+            // Longer than it takes to find this process dead and its jobs orphaned (RUNLK-07).
+            running_lock_ttl: (config.orphan_threshold + 2 * RECOVERY_PERIOD).as_secs_f64().ceil() as u64,
             gauges: gauges.clone(),
             pulse: pulse.clone(),
             stuck_call: limits.stuck_call,
@@ -288,8 +300,11 @@ impl Server {
             // The first beat could not be entered in a registry that held the wrong type.
             heartbeat.first(&stop).await;
         }
-        let scope =
-            Arc::new(RunScope { client: Client::from_redis(redis.clone()), status_ttl: registry.status_ttl });
+        let mut client = Client::from_redis(redis.clone()).with_unique_lock_ttl(config.unique_lock_ttl);
+        if let Some(ttl) = registry.status_ttl {
+            client = client.with_status(ttl);
+        }
+        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
@@ -301,6 +316,15 @@ impl Server {
                 lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
             },
             period: config.timings.check,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+        };
+        let ticker = Ticker {
+            redis: redis.clone(),
+            entries: entries.into(),
+            replace,
+            catch_up: config.periodic_catch_up,
+            lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
             gauges: gauges.clone(),
             outage: outage.clone(),
         };
@@ -327,6 +351,7 @@ impl Server {
         let beats = heartbeat.spawn(beats_stop.clone())?;
         let mut services = JoinSet::new();
         supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
+        supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
         let poller =
             Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));

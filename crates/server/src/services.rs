@@ -6,6 +6,7 @@ pub(crate) mod heartbeat;
 pub(crate) mod key_guard;
 pub(crate) mod poller;
 pub(crate) mod recovery;
+pub(crate) mod ticker;
 pub(crate) mod watchdog;
 
 use std::future::Future;

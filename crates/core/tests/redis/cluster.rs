@@ -1,12 +1,13 @@
 //! A Redis Cluster: everything of an installation happens on the node that has its prefix's slot.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::support::{ME, Outcome, list, walk_keys};
 use cogworker_core::keys::{KeySpace, KeyType};
 use cogworker_core::redis::Redis;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_core::scripts;
+use cogworker_core::scripts::{self, Push};
 use cogworker_testing::TestCluster;
 
 #[tokio::test]
@@ -27,6 +28,18 @@ async fn scripts_run_and_search_on_the_node_that_has_the_prefixs_slot() -> Outco
         assert_eq!(scripts::fetch_jobs(&redis, ME, &["{other}"], 1).await?.count(), 1, "{prefix}");
         assert_eq!(list(owner, &keys.inprogress(ME)), ["job"]);
         assert_eq!(scripts::read_totals(&redis).await?.dead, Some(1));
+
+        let job = Push {
+            payload: b"unique".to_vec(),
+            jid: "j".into(),
+            class: "A".into(),
+            queue: "{third}".into(),
+            at: None,
+            lock: Some((keys.unique("{digest}"), 10)),
+        };
+        assert_eq!(scripts::push_jobs(&redis, vec![job], Some(Duration::from_secs(9))).await?.pushed, [true]);
+        assert_eq!(list(owner, &keys.queue("{third}")), ["unique"]);
+        assert_eq!(owner.cli(&["EXISTS", &keys.unique("{digest}"), &keys.status("j")]), 2);
 
         owner.cli(&["SET", &keys.queue("{other}"), "x"]);
         let damaged = [(keys.queue("{other}"), KeyType::List)];

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
+use super::running_locks::RunningLocks;
+
 /// Numbers that others read while the engine runs.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
@@ -13,4 +15,6 @@ pub(crate) struct Gauges {
     pub(crate) recovered_once: AtomicBool,
     /// Registered processes, as the last heartbeat found them; 0 before the first.
     pub(crate) processes: AtomicUsize,
+    /// Runs that hold the running lock of their periodic entry.
+    pub(crate) running_locks: RunningLocks,
 }

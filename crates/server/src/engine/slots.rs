@@ -158,24 +158,24 @@ impl Slots {
 
     /// Empties all slots; the youngest run comes first, so that the oldest, given back last, is
     /// the next to be taken (REQ-01).
-    pub(crate) fn take_all(&mut self) -> Vec<Running> {
+    pub(crate) fn take_all(&mut self) -> Vec<(RunId, Running)> {
         self.take_where(|_| true)
     }
 
     /// Empties the slots of stopped tasks, youngest first.
-    pub(crate) fn take_stopped(&mut self) -> Vec<Running> {
+    pub(crate) fn take_stopped(&mut self) -> Vec<(RunId, Running)> {
         self.take_where(|it| it.aborted && it.abort.as_ref().is_some_and(AbortHandle::is_finished))
     }
 
-    fn take_where(&mut self, chosen: impl Fn(&Running) -> bool) -> Vec<Running> {
+    fn take_where(&mut self, chosen: impl Fn(&Running) -> bool) -> Vec<(RunId, Running)> {
         let mut taken = Vec::new();
         for (index, slot) in self.slots.iter_mut().enumerate() {
             if let Some(running) = slot.running.take_if(|running| chosen(running)) {
                 self.free.push(index);
-                taken.push(running);
+                taken.push((RunId { slot: index, number: running.number }, running));
             }
         }
-        taken.sort_unstable_by_key(|running| std::cmp::Reverse(running.number));
+        taken.sort_unstable_by_key(|(run, _)| std::cmp::Reverse(run.number));
         taken
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct Heartbeat {
     pub(crate) distinct_queues: Arc<[String]>,
     pub(crate) timings: Timings,
     pub(crate) lease: Arc<Lease>,
+    /// How long a running lock holds without another beat, s.
+    pub(crate) running_lock_ttl: u64,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) pulse: Arc<Pulse>,
     /// A beat that takes longer is given up.
@@ -90,19 +92,38 @@ impl Heartbeat {
             // The same settings worked for the first beat.
             Err(failure) => return self.outage.report("the heartbeat", &failure),
         };
+        let mut failed_before = false;
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
                 () = tokio::time::sleep(self.timings.beat) => {}
             }
+            let beaten = async {
+                self.beat().await?;
+                self.hold_locks(failed_before).await
+            };
             tokio::select! {
                 () = stop.cancelled() => break,
-                beaten = self.beat() => if let Err(failure) = beaten {
-                    self.outage.report("the heartbeat", &failure);
-                },
+                beaten = beaten => {
+                    failed_before = beaten.is_err();
+                    if let Err(failure) = beaten {
+                        self.outage.report("the heartbeat", &failure);
+                    }
+                }
             }
         }
         self.redis.close().await;
+    }
+
+    /// Keeps the running locks of periodic runs alive; after a failed beat, those that lapsed
+    /// meanwhile are taken again (RUNLK-08 to RUNLK-10).
+    async fn hold_locks(&self, failed_before: bool) -> Result<(), RedisError> {
+        let runs = self.gauges.running_locks.all();
+        for runs in runs.chunks(scripts::BATCH_LIMIT) {
+            let ttl = self.running_lock_ttl;
+            scripts::hold_running_locks(&self.redis, &self.identity, ttl, failed_before, runs).await?;
+        }
+        Ok(())
     }
 
     async fn beat(&self) -> Result<(), RedisError> {

@@ -12,6 +12,7 @@ mod key_guard;
 mod middleware;
 mod outages;
 mod ownership;
+mod periodic;
 mod poller;
 mod presence;
 mod queues;

@@ -35,7 +35,8 @@ impl Engine {
                 if !unfinished.is_empty() {
                     info!("put {} unfinished jobs back on their queues", unfinished.len());
                 }
-                for running in unfinished {
+                for (run, running) in unfinished {
+                    self.gauges.running_locks.end(run);
                     self.give_back(running.claim);
                 }
                 false

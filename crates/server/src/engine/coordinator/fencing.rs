@@ -88,7 +88,8 @@ impl Engine {
             return;
         }
         self.take_all_finished();
-        for running in self.slots.take_stopped() {
+        for (run, running) in self.slots.take_stopped() {
+            self.gauges.running_locks.end(run);
             self.give_back(running.claim);
         }
     }

@@ -80,7 +80,9 @@ impl Engine {
                 self.settler.add(outcome_of(claim.clone(), &ended, &result, self.rules()));
             }
             Started::GoesOn(abort) => {
-                if let (Some(id), Some(abort)) = (id, abort) {
+                let Some(id) = id else { return };
+                self.gauges.running_locks.begin(id, &job, &claim.raw, &self.redis);
+                if let Some(abort) = abort {
                     self.slots.set_abort(id, abort);
                 }
             }
@@ -88,6 +90,7 @@ impl Engine {
     }
 
     pub(super) fn finished(&mut self, finished: Finished) {
+        self.gauges.running_locks.end(finished.run);
         let Some(running) = self.slots.release(finished.run) else { return };
         self.slot_freed = Instant::now();
         self.pace.ran(running.elapsed());

@@ -1,10 +1,9 @@
-//! The client on a real Redis: pushing, looking, repairing.
+//! Pushing, and reaching the server.
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-use cogworker_client::{Client, Requeued};
+use cogworker_client::Client;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::options::JobOptions;
@@ -14,7 +13,7 @@ use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 use serde::{Deserialize, Serialize};
 
-type Outcome = Result<(), Box<dyn Error>>;
+use crate::support::{Outcome, queue, start};
 
 #[derive(Serialize, Deserialize)]
 struct TestJob(u32, String);
@@ -25,16 +24,6 @@ impl Job for TestJob {
     fn options() -> JobOptions {
         JobOptions::new().retry(false).set("lock_run", "while_executing")
     }
-}
-
-async fn start() -> Result<(TestRedis, Client), Box<dyn Error>> {
-    let redis = TestRedis::start()?;
-    let client = Client::connect(&RedisConfig::new(&redis.url())?).await?;
-    Ok((redis, client))
-}
-
-fn queue(redis: &TestRedis, name: &str) -> Vec<String> {
-    redis.cli(&["LRANGE", &format!("cogworker:queue:{name}"), "0", "-1"]).strings()
 }
 
 #[tokio::test]
@@ -138,92 +127,6 @@ async fn a_bulk_push_of_large_jobs_goes_in_slices_of_a_megabyte() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_queue_tells_size_latency_and_pause_qapi_01_02_03() -> Outcome {
-    let (redis, client) = start().await?;
-    let old = r#"{"class":"A","enqueued_at":1000.0}"#;
-    redis.cli(&["RPUSH", "cogworker:queue:q", old]);
-    redis.cli(&["SADD", "cogworker:queues", "q", "empty"]);
-    client.queue("q").pause().await?;
-    let queues = client.queues().await?;
-    assert_eq!(
-        (queues[0].name.as_str(), queues[0].size, queues[0].latency),
-        ("empty", Some(0), Duration::ZERO)
-    );
-    assert_eq!((queues[1].size, queues[1].paused), (Some(1), true));
-    assert!(queues[1].latency > Duration::from_secs(1_000_000));
-    client.queue("q").resume().await?;
-    assert!(!client.queue("q").info().await?.paused);
-    Ok(())
-}
-
-#[tokio::test]
-async fn deleting_from_a_queue_takes_exactly_those_bytes_qapi_06() -> Outcome {
-    let (redis, client) = start().await?;
-    redis.cli(&["RPUSH", "cogworker:queue:q", r#"{"a":1}"#, r#"{"a": 1}"#]);
-    assert!(client.queue("q").delete(&Bytes::from_static(br#"{"a": 1}"#)).await?);
-    assert!(!client.queue("q").delete(&Bytes::from_static(br#"{"a": 1}"#)).await?);
-    assert_eq!(queue(&redis, "q"), [r#"{"a":1}"#]);
-    client.queue("q").clear().await?;
-    assert_eq!(redis.cli(&["EXISTS", "cogworker:queue:q"]), 0);
-    Ok(())
-}
-
-#[tokio::test]
-async fn an_entry_is_addressed_by_its_bytes_not_by_its_score_p_23() -> Outcome {
-    let (redis, client) = start().await?;
-    let job = |jid: &str| format!(r#"{{"class":"A","jid":"{jid}","queue":"q"}}"#);
-    redis.cli(&["ZADD", "cogworker:retry", "5", &job("1"), "5", &job("2"), "5", &job("3")]);
-    assert!(client.retries().delete(&job("1").into()).await?);
-    assert_eq!(client.retries().requeue(&job("2").into()).await?, Requeued::Requeued);
-    assert_eq!(client.retries().requeue(&job("2").into()).await?, Requeued::Gone, "CLAIM-04");
-    assert_eq!(redis.cli(&["ZRANGE", "cogworker:retry", "0", "-1"]).strings(), [job("3")]);
-    assert_eq!(redis.cli(&["ZSCORE", "cogworker:retry", &job("3")]), "5");
-    assert_eq!(queue(&redis, "q").len(), 1);
-    Ok(())
-}
-
-#[tokio::test]
-async fn an_entry_that_cannot_be_requeued_stays_where_it_is_claim_02_03() -> Outcome {
-    let (redis, client) = start().await?;
-    let invalid = ["not json", "[1]", r#"{"class":"A"}"#, r#"{"queue":null}"#, r#"{"queue":""}"#];
-    for entry in invalid {
-        redis.cli(&["ZADD", "cogworker:dead", "1", entry]);
-        assert_eq!(client.dead().requeue(&entry.into()).await?, Requeued::Invalid, "{entry}");
-    }
-    redis.cli(&["SET", "cogworker:queue:bad", "x"]);
-    let blocked = r#"{"queue":"bad"}"#;
-    redis.cli(&["ZADD", "cogworker:dead", "1", blocked]);
-    assert!(client.dead().requeue(&blocked.into()).await.is_err());
-    assert_eq!(client.dead().size().await?, 6);
-    assert_eq!(redis.cli(&["ZSCORE", "cogworker:dead", blocked]), "1");
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_process_record_written_by_hand_is_a_full_process_pset_05() -> Outcome {
-    let (redis, client) = start().await?;
-    redis.cli(&["SADD", "cogworker:processes", "h:1:a", "gone"]);
-    redis.cli(&[
-        "HSET",
-        "cogworker:process:h:1:a",
-        "info",
-        r#"{"pid":1,"queues":["q"]}"#,
-        "busy",
-        "2",
-        "quiet",
-        "true",
-    ]);
-    let processes = client.processes().await?;
-    assert_eq!(processes.len(), 1);
-    let process = &processes[0];
-    assert_eq!(
-        (process.identity.as_str(), process.info.pid, process.busy, process.quiet),
-        ("h:1:a", 1, 2, true)
-    );
-    Ok(())
-}
-
-#[tokio::test]
 async fn a_key_prefix_goes_before_everything_that_is_written() -> Outcome {
     let redis = TestRedis::start()?;
     let config = RedisConfig::new(&redis.url())?.with_key_prefix("{cog}");
@@ -262,44 +165,5 @@ async fn a_unix_socket_works_like_a_port() -> Outcome {
     let client = Client::connect(&RedisConfig::new(&url)?).await?;
     client.push(NewJob::new("A")).await?;
     assert_eq!(queue(&redis, "default").len(), 1);
-    Ok(())
-}
-
-#[tokio::test]
-async fn throughput_is_a_series_without_gaps_cnt_01_02() -> Outcome {
-    let (redis, client) = start().await?;
-    let hour = (EpochSeconds::now().as_f64() / 3600.0) as u64;
-    redis.cli(&["HSET", &format!("cogworker:throughput:{}", hour - 2), "processed", "2", "failed", "1"]);
-    let series = client.throughput(24).await?;
-    assert_eq!(series.len(), 24);
-    let counts: Vec<(u64, u64)> = series.iter().map(|hour| (hour.processed, hour.failed)).collect();
-    assert_eq!(counts[21..], [(2, 1), (0, 0), (0, 0)]);
-    assert!(series.windows(2).all(|pair| pair[1].begins.as_f64() - pair[0].begins.as_f64() == 3600.0));
-    Ok(())
-}
-
-#[tokio::test]
-async fn attempts_come_oldest_first_and_can_be_cleared_cnt_04_06() -> Outcome {
-    let (redis, client) = start().await?;
-    for attempt in 1..=3 {
-        let record = format!(
-            r#"{{"attempt":{attempt},"failed_at":1.5,"outcome":"retrying","error_class":"E","error_message":"m"}}"#
-        );
-        redis.cli(&["RPUSH", "cogworker:job_attempts:j", &record]);
-    }
-    redis.cli(&["RPUSH", "cogworker:job_attempts:j", "broken"]);
-    let attempts = client.attempts("j").await?;
-    assert_eq!(attempts.iter().map(|record| record.attempt).collect::<Vec<_>>(), [1, 2, 3]);
-    client.clear_attempts("j").await?;
-    assert!(client.attempts("j").await?.is_empty());
-    Ok(())
-}
-
-#[tokio::test]
-async fn the_servers_info_is_read_field_by_field_cnt_09() -> Outcome {
-    let (_redis, client) = start().await?;
-    let info = client.redis_info().await?;
-    assert!(info.get("redis_version").is_some_and(|version| version.contains('.')));
-    assert!(info.contains_key("used_memory_human"));
     Ok(())
 }

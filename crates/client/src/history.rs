@@ -1,0 +1,232 @@
+//! The history: every run that ended, where the workers keep one.
+//!
+//! A page of it is read straight from Redis. A search reads the newest [`SEARCH_LIMIT`] records, by
+//! job the newest [`JID_SEARCH_LIMIT`], and says when there were more ([`RunPage::is_complete`]).
+
+mod condition;
+mod query;
+mod selection;
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use cogworker_core::formats::{Run, RunStatus};
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts;
+use cogworker_core::time::{EpochSeconds, utc_day};
+
+use crate::Client;
+pub use condition::{Column, Condition};
+pub use query::{Direction, HistoryQuery};
+use selection::Selection;
+
+/// A search looks at so many of the newest records. They may be large, with args and backtraces, so this is
+/// what a page of a web UI can wait for.
+pub const SEARCH_LIMIT: u64 = 10_000;
+
+/// A search by job looks at so many: Redis does it without sending them.
+pub const JID_SEARCH_LIMIT: u64 = 100_000;
+
+/// The most runs one page has (WEBH-11).
+pub const RUNS_PER_PAGE: usize = 1000;
+
+/// No history is longer; further on, Lua's numbers are no longer exact.
+const LAST_START: usize = 1 << 30;
+
+/// The most days [`History::daily`] goes back.
+const MOST_DAYS: u64 = 1000;
+
+/// So many records are read at a time: of the largest that is some megabytes.
+const SLICE: usize = 200;
+
+/// The runs that ended.
+#[derive(Debug, Clone)]
+pub struct History {
+    redis: Redis,
+}
+
+/// A page of runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunPage {
+    /// How many runs there are; of a search, how many were found.
+    pub total: u64,
+    /// The runs of this page. Records that cannot be read are left out.
+    pub runs: Vec<Run>,
+    /// False when a search did not look at all records, but only at the newest.
+    pub is_complete: bool,
+}
+
+/// The runs of one UTC day (HIST-07).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DayCount {
+    /// Such as `2026-11-30`.
+    pub day: String,
+    /// Successful runs.
+    pub success: u64,
+    /// Failed runs.
+    pub failed: u64,
+}
+
+impl Client {
+    /// The history.
+    pub fn history(&self) -> History {
+        History { redis: self.redis().clone() }
+    }
+}
+
+impl History {
+    fn key(&self, status: Option<RunStatus>) -> String {
+        let keys = self.redis.keys();
+        match status {
+            Some(RunStatus::Success) => keys.history_success(),
+            Some(RunStatus::Failed) => keys.history_failed(),
+            _ => keys.history_all(),
+        }
+    }
+
+    /// The runs from `start` on, at most `count` (up to 1,000), the newest first; all of them, or those that
+    /// ended with `status` (HIST-03, HIST-04).
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn page(
+        &self,
+        status: Option<RunStatus>,
+        start: usize,
+        count: usize,
+    ) -> Result<RunPage, RedisError> {
+        self.slice(status, start, count, Direction::Descending).await
+    }
+
+    async fn slice(
+        &self,
+        status: Option<RunStatus>,
+        start: usize,
+        count: usize,
+        direction: Direction,
+    ) -> Result<RunPage, RedisError> {
+        let (start, count) = (start.min(LAST_START), count.min(RUNS_PER_PAGE));
+        let newest_first = direction == Direction::Descending;
+        let mut runs = Vec::new();
+        let mut read = 0;
+        loop {
+            let wanted = (count - read).min(SLICE);
+            let key = self.key(status);
+            let page = scripts::page_set(&self.redis, key, start + read, wanted, newest_first).await?;
+            let records = page.entries.len().min(wanted);
+            runs.extend(page.entries[..records].iter().filter_map(|(record, _)| Run::parse(record)));
+            read += records;
+            if records < wanted || read == count {
+                return Ok(RunPage { total: page.total, runs, is_complete: true });
+            }
+        }
+    }
+
+    /// Runs by any criteria, in any order (WEBH-08, WEBH-09, WEBH-12).
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn find(&self, query: &HistoryQuery) -> Result<RunPage, RedisError> {
+        if let Some(direction) = query.plain_direction() {
+            return self.slice(query.status, query.start, query.count, direction).await;
+        }
+        let mut selection = Selection::new(query);
+        let is_complete = match &query.jid {
+            Some(jid) => self.search_by_jid(query.status, jid, |run| selection.offer(run)).await?,
+            None => self.search(query.status, |run| selection.offer(run)).await?,
+        };
+        let (total, runs) = selection.finish();
+        Ok(RunPage { total, runs, is_complete })
+    }
+
+    /// The runs of one job, the newest first, at most 1,000.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn by_jid(&self, jid: impl AsRef<str>) -> Result<RunPage, RedisError> {
+        self.find(&HistoryQuery::new().jid(jid.as_ref()).range(0, RUNS_PER_PAGE)).await
+    }
+
+    /// The counts of the last `days` UTC days (at most 1,000), today included, the oldest first. A day on
+    /// which nothing ran is left out.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn daily(&self, days: u64) -> Result<Vec<DayCount>, RedisError> {
+        let now = EpochSeconds::now().as_f64();
+        let day = |ago: u64| utc_day(EpochSeconds::new(now - ago as f64 * 86_400.0));
+        let days: Vec<String> = (0..days.clamp(1, MOST_DAYS)).rev().map(day).collect();
+        let keys = days.iter().map(|day| self.redis.keys().history_daily(day)).collect();
+        let counts = scripts::list_hashes(&self.redis, keys).await?;
+        let days = days.into_iter().zip(counts).filter(|(_, fields)| !fields.is_empty());
+        Ok(days
+            .map(|(day, fields)| {
+                let count = |name: &str| {
+                    let value = fields.iter().find(|(field, _)| field == name).map(|(_, value)| value);
+                    value.and_then(|value| std::str::from_utf8(value).ok()?.parse().ok()).unwrap_or(0)
+                };
+                DayCount { success: count("success"), failed: count("failed"), day }
+            })
+            .collect())
+    }
+
+    /// Offers the newest records, the newest first; true when those were all.
+    async fn search(
+        &self,
+        status: Option<RunStatus>,
+        mut offer: impl FnMut(Run),
+    ) -> Result<bool, RedisError> {
+        let mut read = 0;
+        let mut last: Option<Bytes> = None;
+        loop {
+            let page = scripts::page_set(&self.redis, self.key(status), read as usize, SLICE, true).await?;
+            // New records push the others back: what was seen already comes first again.
+            let seen = last.as_ref().and_then(|last| page.entries.iter().position(|(raw, _)| raw == last));
+            for (record, _) in page.entries.iter().skip(seen.map_or(0, |seen| seen + 1)) {
+                if let Some(run) = Run::parse(record) {
+                    offer(run);
+                }
+            }
+            read += page.entries.len() as u64;
+            if page.entries.is_empty() || read >= page.total {
+                return Ok(true);
+            }
+            if read >= SEARCH_LIMIT {
+                return Ok(false);
+            }
+            last = page.entries.into_iter().last().map(|(raw, _)| raw);
+        }
+    }
+
+    async fn search_by_jid(
+        &self,
+        status: Option<RunStatus>,
+        jid: &str,
+        mut offer: impl FnMut(Run),
+    ) -> Result<bool, RedisError> {
+        // The jid as it stands in a record; args may hold the same text, so each record is looked at.
+        let text = serde_json::Value::from(jid).to_string();
+        let mut read = 0;
+        let mut seen: HashSet<Bytes> = HashSet::new();
+        loop {
+            let found = scripts::find_runs(&self.redis, self.key(status), read, &text).await?;
+            for record in found.records {
+                let run = Run::parse(&record).filter(|run| run.jid == jid);
+                if let Some(run) = run
+                    && seen.insert(record)
+                {
+                    offer(run);
+                }
+            }
+            read += found.searched;
+            if found.searched == 0 || read >= found.total {
+                return Ok(true);
+            }
+            if read >= JID_SEARCH_LIMIT {
+                return Ok(false);
+            }
+        }
+    }
+}

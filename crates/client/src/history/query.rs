@@ -1,0 +1,129 @@
+//! A search in the history.
+
+use cogworker_core::formats::{Run, RunStatus};
+
+use super::{Column, Condition, RUNS_PER_PAGE};
+
+/// Which way to sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The smallest first.
+    Ascending,
+    /// The greatest first.
+    Descending,
+}
+
+/// What to find in the history, in what order, and which part of it: by default the first 25, the
+/// newest first.
+///
+/// ```
+/// use cogworker_client::history::{Column, Condition, Direction, HistoryQuery};
+///
+/// let slow_mailers = HistoryQuery::new()
+///     .all_of(Column::Class, [Condition::Contains("mailer".into())])
+///     .all_of(Column::Duration, [Condition::GreaterThan(1000.0)])
+///     .sort(Column::Duration, Direction::Descending)
+///     .range(0, 50);
+/// ```
+#[derive(Debug, Clone)]
+pub struct HistoryQuery {
+    pub(super) status: Option<RunStatus>,
+    pub(super) jid: Option<String>,
+    filters: Vec<Filter>,
+    order: Vec<(Column, Direction)>,
+    pub(super) start: usize,
+    pub(super) count: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Filter {
+    column: Column,
+    conditions: Vec<Condition>,
+    all: bool,
+}
+
+impl Default for HistoryQuery {
+    fn default() -> Self {
+        Self { status: None, jid: None, filters: Vec::new(), order: Vec::new(), start: 0, count: 25 }
+    }
+}
+
+impl HistoryQuery {
+    /// Every run.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only runs that ended so.
+    #[must_use]
+    pub fn status(mut self, status: RunStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Only runs of this job.
+    #[must_use]
+    pub fn jid(mut self, jid: &str) -> Self {
+        self.jid = Some(jid.to_owned());
+        self
+    }
+
+    /// Only runs that meet at least one of the conditions on `column`, besides all other filters. No condition
+    /// is no filter.
+    #[must_use]
+    pub fn any_of(self, column: Column, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.filter(column, conditions, false)
+    }
+
+    /// Only runs that meet all of the conditions on `column`, besides all other filters.
+    #[must_use]
+    pub fn all_of(self, column: Column, conditions: impl IntoIterator<Item = Condition>) -> Self {
+        self.filter(column, conditions, true)
+    }
+
+    fn filter(mut self, column: Column, conditions: impl IntoIterator<Item = Condition>, all: bool) -> Self {
+        let conditions: Vec<Condition> = conditions.into_iter().map(Condition::folded).collect();
+        if !conditions.is_empty() {
+            self.filters.push(Filter { column, conditions, all });
+        }
+        self
+    }
+
+    /// In this order, and among equal ones in the order of further calls; at last the newest first.
+    #[must_use]
+    pub fn sort(mut self, column: Column, direction: Direction) -> Self {
+        self.order.push((column, direction));
+        self
+    }
+
+    /// From the run at `start` on, at most `count` (up to 1,000) of those that were found.
+    #[must_use]
+    pub fn range(mut self, start: usize, count: usize) -> Self {
+        (self.start, self.count) = (start, count.min(RUNS_PER_PAGE));
+        self
+    }
+
+    /// The direction, when it asks for nothing but a page of the records in the order in which they stand.
+    pub(super) fn plain_direction(&self) -> Option<Direction> {
+        if self.jid.is_some() || !self.filters.is_empty() {
+            return None;
+        }
+        match *self.order {
+            [] => Some(Direction::Descending),
+            [(Column::FinishedAt, direction)] => Some(direction),
+            _ => None,
+        }
+    }
+
+    pub(super) fn order(&self) -> &[(Column, Direction)] {
+        &self.order
+    }
+
+    pub(super) fn matches(&self, run: &Run) -> bool {
+        self.filters.iter().all(|filter| {
+            let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
+            let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));
+            if filter.all { met.all(|met| met) } else { met.any(|met| met) }
+        })
+    }
+}

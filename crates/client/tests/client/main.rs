@@ -1,0 +1,10 @@
+//! The client on a real Redis.
+
+mod deleting;
+mod history;
+mod inspecting;
+mod middleware;
+mod pushing;
+mod status;
+mod support;
+mod unique;

@@ -1,0 +1,197 @@
+//! Fires the slots of periodic entries.
+
+mod state;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cogworker_core::jid::Jid;
+use cogworker_core::locks::JobLocks;
+use cogworker_core::raw_job::RawJob;
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts::{self, Fired, Slot};
+use cogworker_core::time::EpochSeconds;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use self::state::{EntryState, Step};
+use crate::engine::Gauges;
+use crate::outage::Outage;
+use crate::periodic::Entry;
+
+/// The longest sleep between two looks (TICK-27).
+const PERIOD: Duration = Duration::from_secs(5);
+/// A look comes so much after the second in which a slot is due.
+const AFTER_DUE: Duration = Duration::from_millis(5);
+const PLACE: &str = "firing periodic jobs";
+const PUBLISHING: &str = "publishing the schedule";
+
+#[derive(Clone)]
+pub(crate) struct Ticker {
+    pub(crate) redis: Redis,
+    pub(crate) entries: Arc<[Entry]>,
+    pub(crate) replace: bool,
+    pub(crate) catch_up: bool,
+    /// How long a lock is held while its job is queued, s.
+    pub(crate) lock_ttl: u64,
+    pub(crate) gauges: Arc<Gauges>,
+    pub(crate) outage: Arc<Outage>,
+}
+
+impl Ticker {
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        if self.entries.is_empty() && !self.replace {
+            return;
+        }
+        let mut published = false;
+        let mut states: Vec<EntryState> = self.entries.iter().map(|_| EntryState::default()).collect();
+        loop {
+            if !published {
+                published = self.publish().await;
+            }
+            // Nothing fires before dead processes were looked for (TICK-12), nor while quiet.
+            let ready = self.gauges.recovered_once.load(Ordering::Acquire);
+            let sleep = if ready && !self.gauges.quiet.load(Ordering::Relaxed) {
+                self.tick(&mut states).await;
+                self.until_next(&states)
+            } else {
+                PERIOD.min(Duration::from_millis(200))
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    /// PENT-04, PENT-05.
+    async fn publish(&self) -> bool {
+        let entries: Vec<_> =
+            self.entries.iter().map(|entry| (entry.pjid.clone(), entry.published.clone())).collect();
+        match scripts::publish_schedule(&self.redis, &entries, self.replace).await {
+            Ok(()) => {
+                self.outage.recovered(PUBLISHING);
+                true
+            }
+            Err(failure) => {
+                self.outage.report(PUBLISHING, &failure);
+                // A refusal is told once; an outage passes.
+                !failure.is_outage()
+            }
+        }
+    }
+
+    /// Looks at each entry; one that fails does not stop the others (TICK-14).
+    async fn tick(&self, states: &mut [EntryState]) {
+        for (entry, state) in self.entries.iter().zip(states) {
+            let now = EpochSeconds::now();
+            let Some(slot) = entry.cron.previous(now) else { continue };
+            if state.step(slot, Instant::now()) == Step::Rest {
+                continue;
+            }
+            match self.fire(entry, slot).await {
+                Ok((fired, trouble)) => {
+                    self.outage.recovered(PLACE);
+                    self.note(entry, slot, fired, trouble, state);
+                }
+                // Redis away is no fault of the entry: it is looked at again with the next tick (TICK-23).
+                Err(failure) if failure.is_outage() => return self.outage.report(PLACE, &failure),
+                Err(failure) => {
+                    let pause = state.failed(Instant::now());
+                    error!(
+                        pjid = entry.pjid,
+                        class = entry.class,
+                        "a periodic job failed to fire, again in {} s: failed to {failure}",
+                        pause.as_secs()
+                    );
+                }
+            }
+        }
+    }
+
+    fn note(
+        &self,
+        entry: &Entry,
+        slot: i64,
+        fired: Fired,
+        trouble: Option<RedisError>,
+        state: &mut EntryState,
+    ) {
+        let (pjid, class) = (&entry.pjid, entry.class);
+        if let Some(failure) = trouble.as_ref().filter(|_| fired != Fired::Refused) {
+            warn!(
+                pjid,
+                class, "whether the periodic job is switched off cannot be read: failed to {failure}"
+            );
+        }
+        match fired {
+            Fired::Fired => {
+                info!(pjid, class, slot, "fired a periodic job");
+                state.done(slot);
+            }
+            Fired::Lost | Fired::First | Fired::Disabled => state.done(slot),
+            Fired::Duplicate => {
+                info!(
+                    pjid,
+                    class, slot, "skipped a periodic job: an equal one is unique and not executed yet"
+                );
+                state.done(slot);
+            }
+            Fired::Blocked => {
+                if state.blocked(slot, Instant::now()) {
+                    warn!(pjid, class, slot, "skipped a periodic job: its last run has not ended");
+                }
+            }
+            Fired::Refused => {
+                let pause = state.failed(Instant::now());
+                let why = trouble.map(|failure| failure.to_string()).unwrap_or_default();
+                error!(
+                    pjid,
+                    class,
+                    "a periodic job was refused, again in {} s: failed to {why}",
+                    pause.as_secs()
+                );
+            }
+        }
+    }
+
+    async fn fire(&self, entry: &Entry, at: i64) -> Result<(Fired, Option<RedisError>), RedisError> {
+        let now = EpochSeconds::now();
+        let jid = Jid::random();
+        let mut job = entry.job.clone().jid(jid.as_str());
+        job = job.set("periodic_pjid", &entry.pjid).set("periodic_slot", at);
+        if entry.until_executed {
+            job = job.set("periodic_until_executed", true);
+        }
+        // It was checked when it was registered.
+        let _ = job.prepare(now);
+        let payload = job.payload(Some(now));
+        let unique_lock =
+            RawJob::parse(&payload).ok().and_then(|job| JobLocks::of(&job, self.redis.keys()).unique);
+        let slot = Slot {
+            pjid: &entry.pjid,
+            at,
+            jid: jid.as_str(),
+            job: payload,
+            queue: &entry.queue,
+            until_executed: entry.until_executed,
+            unique_lock,
+            lock_ttl: self.lock_ttl,
+            catch_up: self.catch_up,
+        };
+        scripts::fire_slot(&self.redis, slot).await
+    }
+
+    /// Until the next slot of any entry, or the next look at one that waits.
+    fn until_next(&self, states: &[EntryState]) -> Duration {
+        let now = EpochSeconds::now();
+        let next = self.entries.iter().zip(states).filter_map(|(entry, state)| {
+            let due = entry.cron.next(now)?;
+            let until_due = EpochSeconds::new(due as f64).since(now) + AFTER_DUE;
+            Some(if state.is_waiting() { until_due.min(Duration::from_secs(1)) } else { until_due })
+        });
+        // The winner fires; a few milliseconds apart, the others find that at one look.
+        next.min().unwrap_or(PERIOD).min(PERIOD) + Duration::from_millis(fastrand::u64(0..8))
+    }
+}
