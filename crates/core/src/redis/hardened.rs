@@ -84,6 +84,8 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
             ];
             connection.tcp = TcpConfig {
                 nodelay: Some(true),
+                // What a broken connection has not sent yet is dropped with it, not sent later.
+                linger: Some(Duration::ZERO),
                 user_timeout: Some(Duration::from_secs(20)),
                 keepalive: Some(
                     socket2::TcpKeepalive::new()
