@@ -12,7 +12,7 @@ use fastrand::Rng;
 
 use super::Failed;
 use super::site::Site;
-use super::worker::{SoakBlockingJob, SoakJob, Way};
+use super::worker::{LONGEST_RUN, SoakBlockingJob, SoakJob, Way};
 
 /// What is known of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub(crate) struct Pushed {
     /// How many attempts fail before one is well; the budget may end before.
     pub(crate) failures: u32,
     pub(crate) retries: u32,
+    /// Whether it runs on a thread that may block, where nobody can abort it.
+    pub(crate) blocking: bool,
 }
 
 /// Everything that was pushed.
@@ -84,7 +86,7 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
         (0, 25, 0, Way::Plain, false, None);
     let mut lock = None;
     match rng.u8(..100) {
-        0..=9 => millis = rng.u64(10..1500),
+        0..=4 => millis = rng.u64(10..LONGEST_RUN.as_millis() as u64),
         10..=12 => (millis, blocking) = (rng.u64(5..300), true),
         13..=20 => failures = rng.u32(1..3),
         21..=24 => (failures, retries) = (u32::MAX, rng.u32(1..3)),
@@ -135,6 +137,6 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
     if let Some(key) = key.filter(|_| fate != Fate::Pushed) {
         load.stray_locks.push(key);
     }
-    load.jobs.push(Pushed { jid, fate, failures, retries });
+    load.jobs.push(Pushed { jid, fate, failures, retries, blocking });
     Ok(())
 }
