@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use cogworker_client::{Client, ClientError};
-use cogworker_core::digest::unique_digest;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::Call;
 use cogworker_core::redis_config::RedisConfig;
@@ -110,10 +109,9 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
     }
     let key = match lock {
         Some(("unique", _)) => {
+            // The push takes the lock in the same step.
             new = new.set("unique", "until_executed");
-            let prepared = new.prepare(EpochSeconds::now())?;
-            let args = new.get("args").map_or("[]", |args| args.get());
-            Some(client.redis().keys().unique(&unique_digest("SoakJob", &prepared.queue, args)))
+            None
         }
         Some(_) => {
             new = new.set("periodic_pjid", format!("p{number}")).set("periodic_slot", number);
@@ -123,14 +121,15 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
         None => None,
     };
     if let Some(key) = &key {
-        // As the pushing side of the gem takes it.
+        // As a ticker takes it.
         let call = Call::new().key(key).arg(jid.as_str()).arg("EX").arg(3600u64).arg("NX");
         if client.redis().command("SET", call).await.is_err() {
             load.stray_locks.push(key.clone());
         }
     }
     let fate = match client.push(new).await {
-        Ok(_) => Fate::Pushed,
+        Ok(Some(_)) => Fate::Pushed,
+        Ok(None) => return Err(format!("push {jid}: it was stopped, and no equal job was pushed").into()),
         Err(ClientError::Redis(error)) if error.fate_is_unknown() => Fate::Unknown,
         Err(_) => Fate::Refused,
     };
