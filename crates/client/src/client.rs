@@ -9,6 +9,7 @@ use cogworker_core::redis_config::RedisConfig;
 
 use crate::job_set::{JobSet, SetKind};
 use crate::middleware::{Chain, Middleware};
+use crate::periodic::PeriodicEntries;
 use crate::queue::Queue;
 use crate::unique_lock::DEFAULT_LOCK_TTL;
 
@@ -113,6 +114,11 @@ impl Client {
     /// Jobs that failed for good.
     pub fn dead(&self) -> JobSet {
         self.job_set(SetKind::Dead)
+    }
+
+    /// The periodic entries that workers have published.
+    pub fn periodic(&self) -> PeriodicEntries {
+        PeriodicEntries::new(self.clone())
     }
 
     fn job_set(&self, kind: SetKind) -> JobSet {

@@ -19,6 +19,12 @@ pub enum ClientError {
     /// [`RedisError::fate_is_unknown`].
     #[error(transparent)]
     Redis(#[from] RedisError),
+    /// A periodic entry is published in a form that cannot be read.
+    #[error("read the periodic entry {pjid}: its definition is damaged")]
+    UnreadableEntry {
+        /// The entry's id.
+        pjid: String,
+    },
     /// A bulk push stopped on its way.
     #[error("push all jobs: after {done} of {total}, failed to {source}")]
     Bulk {

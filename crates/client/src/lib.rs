@@ -4,6 +4,7 @@
 //! - [`middleware`]: code around each push.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
+//! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
 //! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
@@ -32,6 +33,7 @@ mod error;
 pub mod history;
 mod job_set;
 pub mod middleware;
+mod periodic;
 mod processes;
 mod push;
 mod queue;
@@ -43,6 +45,7 @@ pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
+pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use stats::Stats;

@@ -31,7 +31,9 @@ pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,
 };
-pub use periodic::{Fired, RunningLock, Slot, fire_slot, hold_running_locks, publish_schedule};
+pub use periodic::{
+    EntryState, Fired, RunningLock, Slot, fire_slot, hold_running_locks, list_periodic, publish_schedule,
+};
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records};

@@ -4,6 +4,7 @@ mod deleting;
 mod history;
 mod inspecting;
 mod middleware;
+mod periodic;
 mod pushing;
 mod status;
 mod support;

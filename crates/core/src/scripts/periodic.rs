@@ -10,6 +10,7 @@ static PUBLISH_SCHEDULE: Script =
     Script::new("publish_schedule", include_str!("../../lua/publish_schedule.lua"));
 static HOLD_RUNNING_LOCKS: Script =
     Script::new("hold_running_locks", include_str!("../../lua/hold_running_locks.lua"));
+static LIST_PERIODIC: Script = Script::new("list_periodic", include_str!("../../lua/list_periodic.lua"));
 
 /// How long a slot's own lock is kept, s (TICK-27).
 const SLOT_LOCK_TTL: u64 = 20;
@@ -109,6 +110,44 @@ pub async fn publish_schedule(
         call.push(entry);
     }
     redis.call(&PUBLISH_SCHEDULE, call).await.map(|_| ())
+}
+
+/// How a periodic entry stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryState {
+    /// As it is published; empty when it is not.
+    pub published: Bytes,
+    /// True when it is switched off; one of which that cannot be told is on (TICK-15).
+    pub disabled: bool,
+    /// Its newest claimed slot, epoch s.
+    pub last_slot: Option<i64>,
+    /// The jid that holds its running lock.
+    pub running: Option<String>,
+}
+
+/// How the entries `pjids` stand, one element for each; at most [`BATCH_LIMIT`](super::BATCH_LIMIT).
+pub async fn list_periodic(redis: &Redis, pjids: &[String]) -> Result<Vec<EntryState>, RedisError> {
+    let keys = redis.keys();
+    let mut call = Call::new().key(keys.periodic_schedule()).key(keys.periodic_disabled());
+    for pjid in pjids {
+        call.push_key(keys.periodic_last_slot(pjid));
+        call.push_key(keys.periodic_running(pjid));
+        call.push(pjid);
+    }
+    let mut states = Vec::with_capacity(pjids.len());
+    for state in redis.call(&LIST_PERIODIC, call).await?.take()?.array()? {
+        let mut state = state.array()?.into_iter();
+        let mut next = || {
+            let found = || "the end of the reply".to_owned();
+            let short = || RedisError::UnexpectedReply { expected: "one more element", found: found() };
+            state.next().ok_or_else(short)
+        };
+        let (published, disabled) = (next()?.bytes()?, next()?.int()? == 1);
+        let (last_slot, running) = (next()?.text()?.parse().ok(), next()?.text()?);
+        let running = (!running.is_empty()).then_some(running);
+        states.push(EntryState { published, disabled, last_slot, running });
+    }
+    Ok(states)
 }
 
 /// A run that holds the running lock of its entry.

@@ -148,3 +148,27 @@ async fn hold_running_locks_renews_its_own_and_retakes_only_what_is_still_in_pro
     assert_eq!(server.cli(&["EXISTS", "periodic:running:ended"]), 0, "its run has ended");
     Ok(())
 }
+
+#[tokio::test]
+async fn list_periodic_tells_how_entries_stand_and_keeps_to_the_order() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["HSET", "periodic:schedule", "a", "{}"]);
+    server.cli(&["SADD", "periodic:disabled", "b"]);
+    fire(&redis, slot(60, "j")).await?;
+    let pjids = ["a", "b", "p"].map(str::to_owned);
+    let states = scripts::list_periodic(&redis, &pjids).await?;
+    let told: Vec<_> = states
+        .iter()
+        .map(|state| (&state.published[..], state.disabled, state.last_slot, state.running.as_deref()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (b"{}".as_slice(), false, None, None),
+            (b"".as_slice(), true, None, None),
+            (b"".as_slice(), false, Some(60), Some("j"))
+        ]
+    );
+    assert_eq!(scripts::list_periodic(&redis, &[]).await?, []);
+    Ok(())
+}
