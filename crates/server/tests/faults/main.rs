@@ -5,6 +5,7 @@ mod cluster;
 mod connections;
 mod frozen;
 mod lost_replies;
+mod periodic;
 mod program;
 mod replies;
 mod restarts;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::{App, Config, Context, JobError, Server};
+use cogworker_server::{App, Config, Context, JobError, Periodic, Server};
 use cogworker_testing::WorkerProcess;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -16,6 +16,10 @@ use crate::support::{Numbered, TestResult, Text, reach};
 const ROLE: &str = "COGWORKER_FAULTS_WORKER";
 /// Set where others are to take the worker for dead after [`SILENCE`].
 const SHORT_LEASE: &str = "COGWORKER_FAULTS_SHORT_LEASE";
+/// Set where the worker fires [`TICK`] each second, and runs nothing.
+const TICKS: &str = "COGWORKER_FAULTS_TICKS";
+/// The text of the job of each second.
+pub(crate) const TICK: &str = "tick";
 const SILENCE: Duration = Duration::from_secs(2);
 
 /// A worker that says on its output which jobs it ran.
@@ -46,6 +50,11 @@ impl Program {
     /// The same, and it takes others for dead, as they do it, after two seconds of silence.
     pub(crate) fn working_on_a_short_lease(url: &str) -> Result<Self, Box<dyn Error>> {
         Self::working_with(&[("REDIS_URL", url), (SHORT_LEASE, "1")])
+    }
+
+    /// The same; it fires a slot each second, whose job stays on the queue `default`.
+    pub(crate) fn ticking(url: &str) -> Result<Self, Box<dyn Error>> {
+        Self::working_with(&[("REDIS_URL", url), (TICKS, "1")])
     }
 
     fn working_with(variables: &[(&str, &str)]) -> Result<Self, Box<dyn Error>> {
@@ -117,7 +126,7 @@ fn the_worker_of_the_other_tests() -> TestResult {
         config.timings.check = Duration::from_millis(100);
         config.orphan_threshold = SILENCE;
     }
-    let app = App::new(gate).job(|job: Numbered| async move { println!("ran {}", job.0) }).job(
+    let mut app = App::new(gate).job(|job: Numbered| async move { println!("ran {}", job.0) }).job(
         |job: Text, ctx: Context<std::ffi::OsString>| async move {
             println!("waits");
             while !Path::new(ctx.state()).exists() {
@@ -127,6 +136,10 @@ fn the_worker_of_the_other_tests() -> TestResult {
             if job.0.starts_with("fails") { Err(JobError::new("FaultError", job.0)) } else { Ok(()) }
         },
     );
+    if std::env::var_os(TICKS).is_some() {
+        config.queues = vec!["nobody's".to_owned()];
+        app = app.periodic(Periodic::cron("* * * * * *", &Text(TICK.to_owned())));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let mut term = signal(SignalKind::terminate())?;
