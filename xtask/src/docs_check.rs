@@ -6,6 +6,9 @@ use std::path::{Component, Path, PathBuf};
 use crate::step::{self, TaskError};
 use crate::workspace::{self, TextFile};
 
+/// Pages that name the tests which show what they say.
+const PAGES_WITH_TESTS: [&str; 2] = ["docs/delivery.md", "docs/periodic.md"];
+
 const README_COMMANDS: [&str; 2] = ["cargo xtask demo", "cargo xtask test"];
 
 pub(crate) fn run() -> Result<(), TaskError> {
@@ -20,9 +23,11 @@ pub(crate) fn run() -> Result<(), TaskError> {
     if let (Some(keys), Some(layout)) = (keys, layout) {
         findings.extend(key_findings(&keys.text, &layout.text));
     }
-    if let Some(delivery) = workspace::file(&root, "docs/delivery.md")? {
-        let sources = workspace::files(&root, "", "rs")?;
-        findings.extend(test_findings(&delivery, &sources));
+    let sources = workspace::files(&root, "", "rs")?;
+    for page in PAGES_WITH_TESTS {
+        if let Some(page) = workspace::file(&root, page)? {
+            findings.extend(test_findings(&page, &sources));
+        }
     }
     step::conclude("docs-check", findings)?;
     println!("{} pages", pages.len());

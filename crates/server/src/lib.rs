@@ -21,6 +21,8 @@ mod context;
 mod deaths;
 mod engine;
 pub mod exit_code;
+#[cfg(doctest)]
+mod guide;
 mod handler;
 mod health;
 mod hooks;

@@ -1,0 +1,10 @@
+//! The samples in the pages of the guide, compiled and run with the doctests.
+
+#[doc = include_str!("../../../docs/middleware.md")]
+mod middleware {}
+
+#[doc = include_str!("../../../docs/retries.md")]
+mod retries {}
+
+#[doc = include_str!("../../../docs/periodic.md")]
+mod periodic {}
