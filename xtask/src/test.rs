@@ -34,6 +34,11 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])
             .env("COGWORKER_REDIS_SERVER", redis.server())
             .run()?;
+        // Off by default, so the steps before have not built it.
+        for tests in [&["--lib", "--test", "otel"][..], &["--doc"]] {
+            let args = [&["test", "--package", "cogworker-server", "--features", "otel", "--quiet"], tests];
+            Step::cargo("otel", &args.concat()).env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
+        }
         soak::run(&soak::Options::of_one_minute())
             .map_err(|source| TaskError::Task { step: "soak", source })?;
         Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])

@@ -39,6 +39,8 @@ mod push;
 mod queue;
 mod stats;
 mod status;
+#[cfg(feature = "otel")]
+mod trace_context;
 mod unique_lock;
 
 pub use activity::HourCount;

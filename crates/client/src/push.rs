@@ -55,6 +55,8 @@ impl Client {
     /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
     async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
         let now = EpochSeconds::now();
+        #[cfg(feature = "otel")]
+        crate::trace_context::put_into(&mut job);
         let prepared = job.prepare(now)?;
         let chain = &self.settings().chain;
         if chain.is_empty() {

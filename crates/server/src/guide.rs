@@ -8,3 +8,7 @@ mod retries {}
 
 #[doc = include_str!("../../../docs/periodic.md")]
 mod periodic {}
+
+#[cfg(feature = "otel")]
+#[doc = include_str!("../../../docs/tracing.md")]
+mod tracing {}

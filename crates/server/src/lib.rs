@@ -36,6 +36,8 @@ mod periodic;
 mod run;
 mod server;
 mod services;
+#[cfg(feature = "otel")]
+mod tracing_runs;
 
 pub use app::{App, History};
 pub use boot::{Boot, main};

@@ -18,6 +18,7 @@ use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use self::format::{LineFields, LineFormat};
@@ -91,7 +92,7 @@ pub fn init(logfile: Option<&Path>, filter: Option<&str>) -> Result<LogHandle, L
     Ok(handle)
 }
 
-/// The log as a subscriber, for a program that composes its own.
+/// The log as a subscriber, for a program that composes its own: it takes further layers.
 ///
 /// # Errors
 ///
@@ -99,7 +100,7 @@ pub fn init(logfile: Option<&Path>, filter: Option<&str>) -> Result<LogHandle, L
 pub fn subscriber(
     logfile: Option<&Path>,
     filter: Option<&str>,
-) -> Result<(impl Subscriber + Send + Sync + 'static, LogHandle), LoggingError> {
+) -> Result<(impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync + 'static, LogHandle), LoggingError> {
     let filter = filter.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(filter)
         .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source })?;

@@ -156,6 +156,8 @@ impl Service<Run> for Dispatch {
         match prepare(&run) {
             Prepared::Async(future) => Box::pin(async move { future.await.map_err(boxed) }),
             Prepared::Blocking(closure) => Box::pin(async move {
+                #[cfg(feature = "otel")]
+                let closure = crate::tracing_runs::carried(closure);
                 match tokio::task::spawn_blocking(move || crate::panic_guard::contain(closure)).await {
                     Ok(result) => result.and_then(|result| result).map_err(boxed),
                     Err(error) => Err(boxed(Failure::panic(&error.to_string(), None))),

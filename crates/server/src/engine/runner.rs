@@ -141,6 +141,8 @@ impl Runner {
             Some(chain) => contain(|| Prepared::Async(through(chain.clone(), run.clone()))),
             None => contain(|| (entry.prepare)(run)),
         };
+        #[cfg(feature = "otel")]
+        let prepared = prepared.map(|prepared| crate::tracing_runs::traced(prepared, run));
         let future = match prepared {
             Err(failure) => return Started::Ended(Err(decided(failure, hook))),
             Ok(Prepared::Async(future)) => future,
