@@ -31,3 +31,28 @@ pub enum ClientError {
         source: RedisError,
     },
 }
+
+impl ClientError {
+    /// True when what was asked for may have been done all the same: the reply got lost. Pushing the
+    /// job again, with the same jid, then means that it may run twice; a
+    /// [unique](cogworker_core::options::JobOptions::unique) job can be pushed again without that.
+    pub fn fate_is_unknown(&self) -> bool {
+        match self {
+            Self::Redis(source) | Self::Bulk { source, .. } => source.fate_is_unknown(),
+            Self::Job(_) | Self::Middleware(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_lost_reply_leaves_the_fate_open() {
+        let lost = || RedisError::TimedOut("5 s".into());
+        assert!(ClientError::from(lost()).fate_is_unknown());
+        assert!(ClientError::Bulk { done: 1, total: 2, source: lost() }.fate_is_unknown());
+        assert!(!ClientError::from(RedisError::from_reply("OOM command not allowed")).fate_is_unknown());
+    }
+}
