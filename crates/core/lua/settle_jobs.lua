@@ -2,13 +2,15 @@
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
 --   KEYS[5] history of all runs ZSET; KEYS[6] of successes ZSET; KEYS[7] of failures ZSET;
---   KEYS[8..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what operations and
+--   KEYS[8] newest generation STRING; KEYS[9..] the orphan counters (STRINGs) of the acknowledged jobs, one each,
+--   then what operations and
 --   effects name by position (ZSETs, LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
 --   ARGV[5] and ARGV[6] processed and failed to add that an earlier call could not;
 --   ARGV[7] '1' when the jobs stand on the in-progress list, '0' when they were popped (basic fetch);
 --   ARGV[8] number of acknowledged jobs; ARGV[9] number of operations (together at most 500);
 --   ARGV[10] history entries kept; ARGV[11] epoch s before which they are dropped; ARGV[12] TTL of a day's counters, s;
+--   ARGV[13] generation: a call of an older one than has been seen comes late, and does nothing; ARGV[14] its TTL, s;
 --   then the acknowledged jobs' bytes; then operations of 12 each (a position is one of KEYS, or 0):
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
@@ -32,7 +34,7 @@ local inprogress = KEYS[1]
 local listed = ARGV[7] == '1'
 local acks = tonumber(ARGV[8])
 local ops = tonumber(ARGV[9])
-local first_ack = 13
+local first_ack = 15
 local first_op = first_ack + acks
 local first_effect = first_op + 12 * ops
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -40,6 +42,15 @@ local first_error = ''
 
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', inprogress)
+
+-- What was sent when a connection broke may arrive long after: by then its outcomes were settled otherwise.
+local generation, newest = tonumber(ARGV[13]), redis.pcall('GET', KEYS[8])
+newest = type(newest) == 'string' and tonumber(newest) or 0
+if generation < newest then
+  return { call, '', '', processed, failed, 'STALE a newer settlement has been seen', {} }
+elseif generation > newest then
+  redis.call('SET', KEYS[8], generation, 'EX', ARGV[14])
+end
 
 local side_errors, noted = {}, {}
 local function try(step, ...)
@@ -74,13 +85,13 @@ if acks > 0 then
     end
     processed = processed + acks
     ack_codes = string.rep('1', acks)
-    redis.pcall('DEL', unpack(KEYS, 8, 7 + acks))
+    redis.pcall('DEL', unpack(KEYS, 9, 8 + acks))
   else
     local codes = {}
     for index = 1, acks do
       local removed = redis.call('LREM', inprogress, -1, ARGV[first_ack + index - 1])
       if removed == 1 then
-        redis.pcall('DEL', KEYS[7 + index])
+        redis.pcall('DEL', KEYS[8 + index])
       end
       processed = processed + removed
       codes[index] = removed

@@ -80,6 +80,8 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
             connection.reconnect_errors = Vec::new();
             connection.tcp = TcpConfig {
                 nodelay: Some(true),
+                // What a broken connection has not sent yet is dropped with it, not sent later.
+                linger: Some(Duration::ZERO),
                 user_timeout: Some(Duration::from_secs(20)),
                 keepalive: Some(
                     socket2::TcpKeepalive::new()

@@ -21,6 +21,9 @@ static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/
 const HISTORY_SUCCESS: usize = 6;
 const HISTORY_FAILED: usize = 7;
 
+/// Longer than any network holds a call back.
+const GENERATION_TTL: Duration = Duration::from_secs(24 * 3600);
+
 /// How the jobs of a batch are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
@@ -52,6 +55,7 @@ pub struct SettleBatch {
     order: Vec<bool>,
     effects: Vec<(usize, Effect)>,
     history: HistoryLimits,
+    generation: u64,
     uncounted: (u64, u64),
 }
 
@@ -143,8 +147,15 @@ impl SettleBatch {
             order: Vec::new(),
             effects: Vec::new(),
             history: HistoryLimits::default(),
+            generation: 0,
             uncounted,
         }
+    }
+
+    /// Makes it one of a newer generation: batches of older ones that arrive after it do nothing.
+    /// For the batch that follows one whose reply got lost.
+    pub fn of_generation(&mut self, generation: u64) {
+        self.generation = generation;
     }
 
     /// Keeps of the history what `limits` say.
@@ -271,6 +282,7 @@ pub async fn settle_jobs(
         .key(keys.history_all())
         .key(keys.history_success())
         .key(keys.history_failed())
+        .key(keys.settling(identity))
         .arg(THROUGHPUT_TTL.as_secs())
         .arg(ATTEMPTS_KEPT)
         .arg(ATTEMPTS_TTL.as_secs())
@@ -281,7 +293,9 @@ pub async fn settle_jobs(
         .arg(batch.operations.len())
         .arg(batch.history.max_entries)
         .arg(now.as_f64() - batch.history.retention.as_secs_f64())
-        .arg(batch.history.daily_retention.as_secs());
+        .arg(batch.history.daily_retention.as_secs())
+        .arg(batch.generation)
+        .arg(GENERATION_TTL.as_secs());
     let numbers = numbers_of(&batch.order);
     for counter in batch.counters {
         call.push_key(counter);

@@ -496,3 +496,28 @@ async fn a_job_without_a_jid_is_acknowledged_without_a_counter() -> Outcome {
     assert_eq!(server.cli(&["EXISTS", LIST, "cogworker:orphanings:"]), 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn a_settlement_that_comes_after_a_newer_one_does_nothing() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    // Empty, as it is sent to make sure of what went before.
+    let mut newer = SettleBatch::new(Held::Listed, (0, 0));
+    newer.of_generation(1);
+    scripts::settle_jobs(&redis, ME, NOW, newer).await?;
+    let ttl = server.cli(&["TTL", &format!("cogworker:settling:{ME}")]).as_int().unwrap_or(0);
+    assert!((86_390..=86_400).contains(&ttl), "{ttl}");
+    let mut late = SettleBatch::new(Held::Listed, (0, 0));
+    late.give_back(raw("job"), "cogworker:queue:q".into(), &NONE, 0);
+    assert!(
+        scripts::settle_jobs(&redis, ME, NOW, late).await.is_err(),
+        "nobody waits for its reply any more"
+    );
+    assert_eq!(list(&server, LIST), ["job"]);
+    assert_eq!(server.cli(&["EXISTS", "cogworker:queue:q"]), 0);
+    let mut next = SettleBatch::new(Held::Listed, (0, 0));
+    next.of_generation(1);
+    next.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, next).await?.steps, [Step::Applied]);
+    Ok(())
+}

@@ -150,7 +150,8 @@ impl Heartbeat {
         let call = scripts::beat(&self.redis, &beat);
         let BeatReply { errors, paused, processes } =
             within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
-        self.lease.renew(sent_at);
+        let on_record = errors.iter().all(|(registry, _)| registry != "last beats");
+        self.lease.renew(sent_at, on_record);
         self.pulse.beaten(self.pulse.now());
         self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");
