@@ -517,7 +517,7 @@ async fn a_settlement_that_comes_after_a_newer_one_does_nothing() -> Outcome {
     assert_eq!(server.cli(&["EXISTS", "cogworker:queue:q"]), 0);
     let mut next = SettleBatch::new(Held::Listed, (0, 0));
     next.of_generation(1);
-    next.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+    next.acknowledge(raw("job"), &counted("x"));
     assert_eq!(scripts::settle_jobs(&redis, ME, NOW, next).await?.steps, [Step::Applied]);
     Ok(())
 }
