@@ -89,6 +89,8 @@ impl From<WatchdogError> for ServerError {
 /// a thread of their own.
 pub struct Server {
     config: Config,
+    /// Answers health checks already.
+    watched: Option<Watched>,
     registry: Registry,
     identity: Arc<str>,
     hostname: String,
@@ -132,18 +134,59 @@ impl ServerHandle {
     }
 }
 
+/// Health checks are answered, from before there is an application.
+pub(crate) struct Watched {
+    health: Arc<Health>,
+    watchdog: Watchdog,
+}
+
+impl Watched {
+    pub(crate) fn start(
+        config: &Config,
+        identity: Arc<str>,
+        limits: HealthLimits,
+        stop: CancellationToken,
+    ) -> Result<Self, ServerError> {
+        let health = Arc::new(Health::new(config, identity, limits, stop));
+        let watchdog = Watchdog::start(health.clone(), config.health_bind)?;
+        Ok(Self { health, watchdog })
+    }
+}
+
 impl Server {
     /// A worker for `app`; nothing happens until [`run`](Self::run).
     pub fn new<S: Send + Sync + 'static>(config: Config, app: App<S>) -> Self {
-        let (identity, hostname) = new_identity();
+        Self::with(config, app, new_identity(), CancellationToken::new())
+    }
+
+    /// The worker that `watched` tells about.
+    pub(crate) fn watched<S: Send + Sync + 'static>(
+        config: Config,
+        app: App<S>,
+        hostname: String,
+        watched: Watched,
+    ) -> Self {
+        let Health { identity, stop, .. } = &*watched.health;
+        let mut server = Self::with(config, app, (identity.clone(), hostname), stop.clone());
+        server.watched = Some(watched);
+        server
+    }
+
+    fn with<S: Send + Sync + 'static>(
+        config: Config,
+        app: App<S>,
+        (identity, hostname): (Arc<str>, String),
+        stop: CancellationToken,
+    ) -> Self {
         Self {
             limits: HealthLimits::of(&config),
             config,
+            watched: None,
             registry: app.into_registry(),
             identity,
             hostname,
             commands: mpsc::unbounded_channel(),
-            stop: CancellationToken::new(),
+            stop,
         }
     }
 
@@ -173,13 +216,16 @@ impl Server {
     /// # Errors
     /// When the settings cannot be used, the address for health checks cannot be had, or the engine cannot
     /// be started or ends by itself.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();
         let stop = self.stop.clone();
         // Whoever drops this future wants the worker to end all the same.
         let _stops = stop.clone().drop_guard();
-        let health = Arc::new(Health::new(&self.config, self.identity.clone(), self.limits, stop.clone()));
-        let watchdog = Watchdog::start(health.clone(), self.config.health_bind)?;
+        let Watched { health, watchdog } = match self.watched.take() {
+            Some(watched) => watched,
+            None => Watched::start(&self.config, self.identity.clone(), self.limits, stop.clone())?,
+        };
+        health.built();
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
         std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {
@@ -209,7 +255,7 @@ impl Server {
     }
 
     async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, mut registry, identity, hostname, commands, stop, limits } = self;
+        let Self { config, mut registry, identity, hostname, commands, stop, limits, watched: _ } = self;
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());

@@ -69,6 +69,19 @@ async fn recover_jobs_requeues_in_order_and_signs_the_process_off_orph_04_orph_0
 }
 
 #[tokio::test]
+async fn an_orphan_that_another_process_put_back_meanwhile_is_left_alone() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "old", "new"]);
+    // Both have read the list before either moves anything.
+    let orphans = || vec![orphan("new", "q"), orphan("old", "q")];
+    assert_eq!(recover(&redis, orphans()).await?.0, [OrphanStep::Requeued; 2]);
+    assert_eq!(recover(&redis, orphans()).await?.0, [OrphanStep::Gone; 2]);
+    assert_eq!(list(&server, "cogworker:queue:q"), ["new", "old"]);
+    assert_eq!(server.cli(&["GET", "cogworker:orphanings:old"]), "1", "it does not count");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_process_that_lives_or_beat_lately_is_left_alone_orph_03_orph_06() -> Outcome {
     let (server, redis) = start().await?;
     let young = (server_time(&server) - 120).to_string();

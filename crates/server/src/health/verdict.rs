@@ -14,6 +14,8 @@ use crate::engine::{Activity, Vitals};
 #[derive(Debug, Clone)]
 pub(crate) struct Findings {
     pub(crate) vitals: Vitals,
+    /// There is no engine yet.
+    pub(crate) building: bool,
     pub(crate) stopping: bool,
     pub(crate) quiet: bool,
     /// How long Redis has been away.
@@ -45,6 +47,14 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn of(findings: &Findings, limits: &HealthLimits) -> Self {
         let vitals = &findings.vitals;
+        if findings.building {
+            // No engine can stall or lack Redis yet, and a restart would only build anew.
+            let (state, reason) = match findings.stopping {
+                true => (State::Stopping, "stopping"),
+                false => (State::Starting, "starting: the application is being built"),
+            };
+            return Self { state, live: true, ready: false, reasons: vec![reason.into()] };
+        }
         let state = match vitals.beaten_ago {
             _ if findings.stopping => State::Stopping,
             None => State::Starting,
@@ -139,7 +149,14 @@ mod tests {
             beaten_ago: Some(SECOND * 3),
             disconnected_for: None,
         };
-        Findings { vitals, stopping: false, quiet: false, away_for: None, polled_ago: Some(SECOND * 5) }
+        Findings {
+            vitals,
+            building: false,
+            stopping: false,
+            quiet: false,
+            away_for: None,
+            polled_ago: Some(SECOND * 5),
+        }
     }
 
     fn limits(command_timeout: Duration) -> HealthLimits {
@@ -187,6 +204,24 @@ mod tests {
             (but(|it| (it.quiet, it.stopping) = (true, true)), State::Stopping),
         ] {
             assert_eq!((verdict.state, verdict.live, verdict.ready), (state, true, false));
+        }
+    }
+
+    #[test]
+    fn a_worker_whose_application_is_being_built_is_live_and_starting_however_long() {
+        let built = |stopping| {
+            but(|it| {
+                (it.building, it.stopping) = (true, stopping);
+                (it.vitals.stalled_for, it.away_for) = (SECOND * 9999, Some(SECOND * 9999));
+            })
+        };
+        for (stopping, state, reason) in [
+            (false, State::Starting, "starting: the application is being built"),
+            (true, State::Stopping, "stopping"),
+        ] {
+            let Verdict { state: found, live, ready, reasons } = built(stopping);
+            assert_eq!((found, live, ready), (state, true, false));
+            assert_eq!(reasons, [reason]);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What dead and stopped processes leave comes back.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
@@ -30,10 +31,11 @@ fn job(number: usize, queue: &str) -> String {
 
 /// Lets a dead process hold jobs, the first being the oldest.
 fn leave(site: &Site, jobs: &[String]) -> TestResult {
-    site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
-    for job in jobs {
-        site.run(&["LPUSH", LIST, job])?;
+    for jobs in jobs.chunks(500) {
+        let jobs = jobs.iter().map(String::as_str);
+        site.run(&["LPUSH", LIST].into_iter().chain(jobs).collect::<Vec<_>>())?;
     }
+    site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
     Ok(())
 }
 
@@ -64,6 +66,36 @@ async fn jobs_of_a_dead_process_run_elsewhere_oldest_first_orph_04_orph_05() -> 
     reach("all run", || site.processed() == 1203)?;
     assert_eq!(seen.len(), 1203);
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_recover_the_same_dead_one_and_put_each_job_back_once() -> TestResult {
+    const JOBS: usize = 5000;
+    let site = Site::start().await?;
+    let seen = Seen::default();
+    let mut workers = Vec::new();
+    for _ in 0..4 {
+        workers.push(site.worker_with(noting(&seen), |config| {
+            config.timings.check = Duration::from_millis(50);
+            config.queues = vec!["other".into()];
+        })?);
+    }
+    reach("all look for orphans", || site.int(&["SCARD", "cogworker:processes"]) == 4)?;
+    leave(&site, &(0..JOBS).map(|number| job(number, "default")).collect::<Vec<_>>())?;
+    reach("the process is signed off", || {
+        site.int(&["SISMEMBER", "cogworker:inprogress_identities", DEAD]) == 0
+    })?;
+    let jobs = site.texts(&["LRANGE", "cogworker:queue:default", "0", "-1"]);
+    assert_eq!((jobs.iter().collect::<HashSet<_>>().len(), jobs.len()), (JOBS, JOBS));
+    assert_eq!(site.int(&["EXISTS", LIST, "cogworker:repeat_orphans", "cogworker:dead"]), 0);
+    for number in [0, JOBS / 2, JOBS - 1] {
+        let counter = format!("cogworker:orphanings:j{number}");
+        assert_eq!(site.text(&["GET", &counter]), "1", "counted once");
+    }
+    for worker in workers {
+        worker.stop().await?;
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
