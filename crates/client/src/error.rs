@@ -1,5 +1,6 @@
 //! Why a client's call failed.
 
+use cogworker_core::failure::Failure;
 use cogworker_core::new_job::NewJobError;
 use cogworker_core::redis::RedisError;
 
@@ -19,6 +20,9 @@ pub enum ClientError {
     /// [`RedisError::fate_is_unknown`].
     #[error(transparent)]
     Redis(#[from] RedisError),
+    /// The client is one for tests that runs each job at once, and the job failed.
+    #[error("run a job where it is pushed: {}: {}", .0.class, .0.message)]
+    JobFailed(Failure),
     /// A bulk push stopped on its way.
     #[error("push all jobs: after {done} of {total}, failed to {source}")]
     Bulk {
