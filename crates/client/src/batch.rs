@@ -54,7 +54,8 @@ impl<'a> Batch<'a> {
         self.bytes = 0;
         if let Some(sink) = &self.settings.sink {
             let now = sink.now();
-            let jobs = jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now)).collect();
+            let jobs =
+                jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now)).collect();
             return sink.clone().take(jobs).await.map_err(|error| Stopped { done: 0, error });
         }
         if std::mem::take(&mut self.has_unique) || self.settings.status_ttl.is_some() {

@@ -34,6 +34,11 @@
 //! Every part of these is synchronous and free of a Redis client, so any test can use it, under any
 //! runtime. The crate works on Unix only, as the worker itself does.
 
+/// The samples of the guide, which are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Guide;
+
 mod assertions;
 mod fake;
 mod inline;

@@ -8,8 +8,8 @@ use cogworker_testing::{Fake, assert_enqueued, assert_not_enqueued};
 use crate::support::{Outcome, Party, greeting};
 
 fn said(assertion: impl FnOnce()) -> String {
-    let panic = catch_unwind(AssertUnwindSafe(assertion)).unwrap_err();
-    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+    let panic = catch_unwind(AssertUnwindSafe(assertion)).err();
+    panic.and_then(|panic| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 #[tokio::test]
