@@ -1,5 +1,6 @@
 //! Why a client's call failed.
 
+use cogworker_core::failure::Failure;
 use cogworker_core::new_job::NewJobError;
 use cogworker_core::redis::RedisError;
 
@@ -19,6 +20,9 @@ pub enum ClientError {
     /// [`RedisError::fate_is_unknown`].
     #[error(transparent)]
     Redis(#[from] RedisError),
+    /// The client is one for tests that runs each job at once, and the job failed.
+    #[error("run a job where it is pushed: {}: {}", .0.class, .0.message)]
+    JobFailed(Failure),
     /// A bulk push stopped on its way.
     #[error("push all jobs: after {done} of {total}, failed to {source}")]
     Bulk {
@@ -39,7 +43,7 @@ impl ClientError {
     pub fn fate_is_unknown(&self) -> bool {
         match self {
             Self::Redis(source) | Self::Bulk { source, .. } => source.fate_is_unknown(),
-            Self::Job(_) | Self::Middleware(_) => false,
+            Self::Job(_) | Self::Middleware(_) | Self::JobFailed(_) => false,
         }
     }
 }
@@ -53,6 +57,6 @@ mod tests {
         let lost = || RedisError::TimedOut("5 s".into());
         assert!(ClientError::from(lost()).fate_is_unknown());
         assert!(ClientError::Bulk { done: 1, total: 2, source: lost() }.fate_is_unknown());
-        assert!(!ClientError::from(RedisError::from_reply("OOM command not allowed")).fate_is_unknown());
+        assert!(!ClientError::from(RedisError::OutOfMemory("full".into())).fate_is_unknown());
     }
 }

@@ -35,6 +35,7 @@ pub mod middleware;
 mod processes;
 mod push;
 mod queue;
+mod sink;
 mod stats;
 mod status;
 mod unique_lock;
@@ -45,5 +46,7 @@ pub use error::ClientError;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
+#[doc(hidden)]
+pub use sink::{Sink, Taken};
 pub use stats::Stats;
 pub use status::Wait;
