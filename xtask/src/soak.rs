@@ -4,7 +4,9 @@
 //! frozen, Redis is restarted. At the end every job that was pushed must be accounted for, the
 //! counters must be exact, and nothing may be left in Redis that has no owner.
 
+mod books;
 mod chaos;
+mod incidents;
 mod ledger;
 mod load;
 mod retries;

@@ -2,12 +2,15 @@
 -- That it is such a job shows in its orphan counter, which every other way into dead deletes.
 -- KEYS[1] dead ZSET; KEYS[2] failed STRING; KEYS[3] throughput HASH; KEYS[4..] what the operations name by position (STRINGs)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; then operations of 6 each (a position is one of KEYS, or 0):
---   job, completed entry, position of its orphan counter (never 0), jid, position of the unique lock, position of the running lock
--- Result: {call, codes}; code 1 swapped, 0 the job is gone or was put there otherwise
+--   job, completed entry, position of its orphan counter, jid, position of the unique lock, position of the running lock
+-- Result: {call, codes, failures not counted, first error of counting or ''}; code 1 swapped, 0 the job is gone or was put there otherwise
 -- Repeat: finds the jobs gone and reports 0
 
 local call = tonumber(ARGV[1])
 local codes, failed = {}, 0
+
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', KEYS[1])
 
 local function release(position, jid)
   if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
@@ -17,7 +20,7 @@ end
 
 for at = 3, #ARGV, 6 do
   local counter = KEYS[tonumber(ARGV[at + 2])]
-  local score = redis.call('EXISTS', counter) == 1 and redis.call('ZSCORE', KEYS[1], ARGV[at])
+  local score = counter and redis.call('EXISTS', counter) == 1 and redis.call('ZSCORE', KEYS[1], ARGV[at])
   if score then
     redis.call('ZADD', KEYS[1], score, ARGV[at + 1])
     failed = failed + 1
@@ -30,9 +33,16 @@ for at = 3, #ARGV, 6 do
   codes[#codes + 1] = score and 1 or 0
 end
 
+local uncounted, count_error = 0, ''
 if failed > 0 then
-  redis.pcall('INCRBY', KEYS[2], failed)
-  redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
-  redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+  local total = redis.pcall('INCRBY', KEYS[2], failed)
+  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
+  if type(total) == 'table' then
+    uncounted, count_error = failed, total.err
+  elseif type(hour) == 'table' then
+    count_error = hour.err
+  else
+    redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+  end
 end
-return { call, table.concat(codes) }
+return { call, table.concat(codes), uncounted, count_error }

@@ -1,13 +1,14 @@
--- Takes waiting jobs from queues onto this process's in-progress list, skipping paused queues.
+-- Takes waiting jobs from queues, onto this process's in-progress list or for good, skipping paused queues.
 -- KEYS[1] in-progress LIST; KEYS[2] paused queues SET; KEYS[3..] queue LISTs, in the order to take from
--- ARGV[1] call number; ARGV[2] most jobs to take (1 to 500); ARGV[3..] the names of the queues KEYS[3..]
+-- ARGV[1] call number; ARGV[2] most jobs to take (1 to 500); ARGV[3] '1' to put them on the in-progress list, '0' to
+--   pop them (basic fetch); ARGV[4..] the names of the queues KEYS[3..]
 -- Result: {call, {positions of paused queues}, {position, error, ...}, {position, {job, ...}, ...}};
 --   positions count from 1 at KEYS[3]; a queue's jobs come oldest first
--- Repeat: takes further jobs; what a lost reply took stays on the in-progress list
+-- Repeat: takes further jobs; what a lost reply took stays on the in-progress list, or is lost when it was popped
 
 local call = tonumber(ARGV[1])
 local room = tonumber(ARGV[2])
-local inprogress = KEYS[1]
+local inprogress, listed = KEYS[1], ARGV[3] == '1'
 
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', inprogress)
@@ -23,7 +24,7 @@ end
 local paused, errors, taken = {}, {}, {}
 for position = 1, #KEYS - 2 do
   local queue = KEYS[position + 2]
-  if is_paused[ARGV[position + 2]] then
+  if is_paused[ARGV[position + 3]] then
     paused[#paused + 1] = position
   elseif room > 0 then
     local waiting = redis.pcall('LRANGE', queue, -room, -1)
@@ -36,7 +37,9 @@ for position = 1, #KEYS - 2 do
       for index = 1, count do
         jobs[index] = waiting[count - index + 1]
       end
-      redis.call('LPUSH', inprogress, unpack(jobs))
+      if listed then
+        redis.call('LPUSH', inprogress, unpack(jobs))
+      end
       redis.call('LTRIM', queue, 0, -count - 1)
       room = room - count
       taken[#taken + 1] = position

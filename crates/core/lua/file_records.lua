@@ -7,7 +7,8 @@
 --   unique lock, position of the running lock
 --   'f' (file): entry into the target ZSET; 'c' the same, and counted as a failure; the locks given are released
 --   'q' (unusable): element to the LIST of unusable records
--- Result: {call, codes, first error or ''}; code 1 moved, 0 not on the list, e still on the list
+-- Result: {call, codes, first error or '', failures not counted, first error of counting or ''};
+--   code 1 moved, 0 not on the list, e still on the list
 -- Repeat: finds the elements gone and reports 0
 
 local call = tonumber(ARGV[1])
@@ -57,9 +58,16 @@ for at = 4, #ARGV, 9 do
   codes[#codes + 1] = code
 end
 
+local uncounted, count_error = 0, ''
 if failed > 0 then
-  redis.pcall('INCRBY', KEYS[2], failed)
-  redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
-  redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+  local total = redis.pcall('INCRBY', KEYS[2], failed)
+  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
+  if type(total) == 'table' then
+    uncounted, count_error = failed, total.err
+  elseif type(hour) == 'table' then
+    count_error = hour.err
+  else
+    redis.pcall('EXPIRE', KEYS[3], ARGV[2])
+  end
 end
-return { call, table.concat(codes), first_error }
+return { call, table.concat(codes), first_error, uncounted, count_error }

@@ -5,8 +5,8 @@
 --   ARGV[3] throughput TTL, s; then operations of 5 each:
 --   'q' (onto its queue): entry, payload to push, KEYS position of the queue, name of the queue
 --   'd' (bury): entry, payload to file, 0, score
--- Result: {call, codes, first error or '', number of entries that got the new score}; code 1 moved,
---   0 the entry is gone, e it stays where it was
+-- Result: {call, codes, first error or '', number of entries that got the new score, failures not counted,
+--   first error of counting or ''}; code 1 moved, 0 the entry is gone, e it stays where it was
 -- Repeat: finds the entries gone and reports 0
 
 local call = tonumber(ARGV[1])
@@ -48,9 +48,16 @@ for at = 4, #ARGV, 5 do
   codes[#codes + 1] = code
 end
 
+local uncounted, count_error = 0, ''
 if failed > 0 then
-  redis.pcall('INCRBY', KEYS[4], failed)
-  redis.pcall('HINCRBY', KEYS[5], 'failed', failed)
-  redis.pcall('EXPIRE', KEYS[5], ARGV[3])
+  local total = redis.pcall('INCRBY', KEYS[4], failed)
+  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[5], 'failed', failed)
+  if type(total) == 'table' then
+    uncounted, count_error = failed, total.err
+  elseif type(hour) == 'table' then
+    count_error = hour.err
+  else
+    redis.pcall('EXPIRE', KEYS[5], ARGV[3])
+  end
 end
-return { call, table.concat(codes), first_error, postponed }
+return { call, table.concat(codes), first_error, postponed, uncounted, count_error }

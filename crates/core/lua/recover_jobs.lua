@@ -7,10 +7,12 @@
 --   ARGV[5] TTL of an orphan counter, s; ARGV[6] throughput TTL, s; ARGV[7] how long a queue counts as read, s;
 --   ARGV[8] the host's clock, epoch s; then operations of 9 each (a position is one of KEYS, or 0), newest job first:
 --   job, position of its queue, name of its queue, position of its orphan counter, jid, position of its unique lock,
---   position of its running lock, TTL of the running lock while queued in s, the entry for dead
+--   position of its running lock, TTL of the running lock while queued in s, the entry for dead, or '' to
+--   leave the job where it is if it would have to go there
 -- Result: {call, 1 when the process is alive and nothing was done, codes, jobs still on the list or -1,
---   {name of a queue that no live process reads, ...}, first error or ''};
---   code 1 on its queue, d in dead, p parked on repeat orphans, 0 not on the list, e still on the list
+--   {name of a queue that no live process reads, ...}, first error or '', failures not counted, first error of counting
+--   or ''}; code 1 on its queue, d in dead, p parked on repeat orphans, 0 not on the list, e still on the list: refused,
+--   o still on the list: for dead, and without an entry
 -- Repeat: finds the jobs gone from the list and reports 0
 
 local call = tonumber(ARGV[1])
@@ -22,10 +24,10 @@ now = tonumber(now.err and ARGV[8] or now[1])
 local beat = redis.pcall('HGET', KEYS[3], identity)
 beat = type(beat) == 'string' and tonumber(beat)
 if redis.call('EXISTS', KEYS[2]) == 1 or (beat and now - beat < tonumber(ARGV[3])) then
-  return { call, 1, '', -1, {}, '' }
+  return { call, 1, '', -1, {}, '', 0, '' }
 end
 
-local most, first_error, buried = tonumber(ARGV[4]), '', 0
+local most, first_error, failed = tonumber(ARGV[4]), '', 0
 local codes, unread, is_read = {}, {}, {}
 
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
@@ -50,13 +52,18 @@ end
 
 for at = 9, #ARGV, 9 do
   local job, queue, counter = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 3])
-  local jid, code = ARGV[at + 4], 0
-  if redis.call('LPOS', inprogress, job) then
-    -- A counter of another type, or no number, starts over.
-    local times = counter > 0 and redis.pcall('GET', KEYS[counter])
-    times = (type(times) == 'string' and tonumber(times) or 0) + 1
+  local jid, code = ARGV[at + 4], nil
+  -- A counter of another type, or no number, starts over.
+  local times = counter > 0 and redis.pcall('GET', KEYS[counter])
+  times = (type(times) == 'string' and tonumber(times) or 0) + 1
+  local too_often = counter > 0 and times > most
+  if not redis.call('LPOS', inprogress, job) then
+    code = 0
+  elseif too_often and ARGV[at + 8] == '' then
+    code = 'o'
+  else
     local written
-    if counter > 0 and times > most then
+    if too_often then
       written, code = redis.pcall('ZADD', KEYS[7], now, ARGV[at + 8]), 'd'
       if type(written) == 'table' then
         written, code = redis.pcall('RPUSH', KEYS[8], job), 'p'
@@ -71,7 +78,7 @@ for at = 9, #ARGV, 9 do
       end
     else
       if code == 'd' then
-        buried = buried + 1
+        failed = failed + 1
         redis.pcall('DEL', KEYS[counter])
         release(tonumber(ARGV[at + 5]), jid)
         release(tonumber(ARGV[at + 6]), jid)
@@ -92,10 +99,17 @@ for at = 9, #ARGV, 9 do
   codes[#codes + 1] = code
 end
 
-if buried > 0 then
-  redis.pcall('INCRBY', KEYS[9], buried)
-  redis.pcall('HINCRBY', KEYS[10], 'failed', buried)
-  redis.pcall('EXPIRE', KEYS[10], ARGV[6])
+local uncounted, count_error = 0, ''
+if failed > 0 then
+  local total = redis.pcall('INCRBY', KEYS[9], failed)
+  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[10], 'failed', failed)
+  if type(total) == 'table' then
+    uncounted, count_error = failed, total.err
+  elseif type(hour) == 'table' then
+    count_error = hour.err
+  else
+    redis.pcall('EXPIRE', KEYS[10], ARGV[6])
+  end
 end
 
 local left = redis.call('LLEN', inprogress)
@@ -103,4 +117,4 @@ if left == 0 then
   redis.pcall('SREM', KEYS[4], identity)
   redis.pcall('HDEL', KEYS[3], identity)
 end
-return { call, 0, table.concat(codes), left, unread, first_error }
+return { call, 0, table.concat(codes), left, unread, first_error, uncounted, count_error }

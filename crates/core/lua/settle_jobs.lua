@@ -2,13 +2,15 @@
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
 --   KEYS[5] history of all runs ZSET; KEYS[6] of successes ZSET; KEYS[7] of failures ZSET;
---   KEYS[8..] the orphan counters (STRINGs) of the acknowledged jobs, one each, then what operations and
+--   KEYS[8] newest generation STRING; KEYS[9..] the orphan counters (STRINGs) of the acknowledged jobs, one each,
+--   then what operations and
 --   effects name by position (ZSETs, LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
 --   ARGV[5] and ARGV[6] processed and failed to add that an earlier call could not;
 --   ARGV[7] '1' when the jobs stand on the in-progress list, '0' when they were popped (basic fetch);
 --   ARGV[8] number of acknowledged jobs; ARGV[9] number of operations (together at most 500);
 --   ARGV[10] history entries kept; ARGV[11] epoch s before which they are dropped; ARGV[12] TTL of a day's counters, s;
+--   ARGV[13] generation: a call of an older one than has been seen comes late, and does nothing; ARGV[14] its TTL, s;
 --   then the acknowledged jobs' bytes; then operations of 12 each (a position is one of KEYS, or 0):
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
@@ -23,7 +25,8 @@
 --   'h' (history): number, record, finished_at in epoch s, position of its list (6 or 7), position of the day's counters
 --   HASH, their field
 -- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or '',
---   first error of an effect or ''}; code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
+--   {step, first error of it, ...} of what stands beside the outcomes and could not be written: 'a' attempts, 'l' retaking a
+--   running lock, 's' status, 'h' history, 'p' processed, 'f' failed, 't' throughput}; code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
 -- Repeat: finds nothing on the list and reports 0; for popped jobs, acknowledges and gives back once more
 
 local call = tonumber(ARGV[1])
@@ -31,7 +34,7 @@ local inprogress = KEYS[1]
 local listed = ARGV[7] == '1'
 local acks = tonumber(ARGV[8])
 local ops = tonumber(ARGV[9])
-local first_ack = 13
+local first_ack = 15
 local first_op = first_ack + acks
 local first_effect = first_op + 12 * ops
 local processed, failed = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -39,6 +42,26 @@ local first_error = ''
 
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', inprogress)
+
+-- What was sent when a connection broke may arrive long after: by then its outcomes were settled otherwise.
+local generation, newest = tonumber(ARGV[13]), redis.pcall('GET', KEYS[8])
+newest = type(newest) == 'string' and tonumber(newest) or 0
+if generation < newest then
+  return { call, '', '', processed, failed, 'STALE a newer settlement has been seen', {} }
+elseif generation > newest then
+  redis.call('SET', KEYS[8], generation, 'EX', ARGV[14])
+end
+
+local side_errors, noted = {}, {}
+local function try(step, ...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err and not noted[step] then
+    noted[step] = true
+    side_errors[#side_errors + 1] = step
+    side_errors[#side_errors + 1] = reply.err
+  end
+  return reply
+end
 
 local ack_codes = ''
 if acks > 0 then
@@ -62,13 +85,13 @@ if acks > 0 then
     end
     processed = processed + acks
     ack_codes = string.rep('1', acks)
-    redis.pcall('DEL', unpack(KEYS, 8, 7 + acks))
+    redis.pcall('DEL', unpack(KEYS, 9, 8 + acks))
   else
     local codes = {}
     for index = 1, acks do
       local removed = redis.call('LREM', inprogress, -1, ARGV[first_ack + index - 1])
       if removed == 1 then
-        redis.pcall('DEL', KEYS[7 + index])
+        redis.pcall('DEL', KEYS[8 + index])
       end
       processed = processed + removed
       codes[index] = removed
@@ -79,7 +102,7 @@ end
 
 local function record_attempt(position, record)
   if position > 0 then
-    local kept = redis.pcall('RPUSH', KEYS[position], record)
+    local kept = try('a', 'RPUSH', KEYS[position], record)
     if type(kept) == 'number' then
       redis.call('LTRIM', KEYS[position], -tonumber(ARGV[3]), -1)
       redis.call('EXPIRE', KEYS[position], ARGV[4])
@@ -105,7 +128,7 @@ local function retake(position, jid, ttl)
   if position > 0 and ttl > 0 then
     local owner = redis.pcall('GET', KEYS[position])
     if owner == false or owner == jid then
-      redis.pcall('SET', KEYS[position], jid, 'EX', ttl)
+      try('l', 'SET', KEYS[position], jid, 'EX', ttl)
     end
   end
 end
@@ -162,15 +185,6 @@ for at = first_op, first_effect - 1, 12 do
   op_codes[#op_codes + 1] = code
 end
 
-local effect_error = ''
-local function try(...)
-  local reply = redis.pcall(...)
-  if type(reply) == 'table' and reply.err and effect_error == '' then
-    effect_error = reply.err
-  end
-  return reply
-end
-
 local function applied(number)
   if number <= acks then
     return string.byte(ack_codes, number) == 49
@@ -185,18 +199,18 @@ while at <= #ARGV do
   if ARGV[at] == 's' then
     local key, fields = KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 4])
     if is_applied then
-      try('HSET', key, unpack(ARGV, at + 5, at + 4 + 2 * fields))
-      try('EXPIRE', key, ARGV[at + 3])
+      try('s', 'HSET', key, unpack(ARGV, at + 5, at + 4 + 2 * fields))
+      try('s', 'EXPIRE', key, ARGV[at + 3])
     end
     at = at + 5 + 2 * fields
   else
     if is_applied then
       history = true
-      try('ZADD', KEYS[5], ARGV[at + 3], ARGV[at + 2])
-      try('ZADD', KEYS[tonumber(ARGV[at + 4])], ARGV[at + 3], ARGV[at + 2])
+      try('h', 'ZADD', KEYS[5], ARGV[at + 3], ARGV[at + 2])
+      try('h', 'ZADD', KEYS[tonumber(ARGV[at + 4])], ARGV[at + 3], ARGV[at + 2])
       local day = KEYS[tonumber(ARGV[at + 5])]
-      if try('HINCRBY', day, ARGV[at + 6], 1) == 1 then
-        try('EXPIRE', day, ARGV[12])
+      if try('h', 'HINCRBY', day, ARGV[at + 6], 1) == 1 then
+        try('h', 'EXPIRE', day, ARGV[12])
       end
     end
     at = at + 7
@@ -204,25 +218,24 @@ while at <= #ARGV do
 end
 if history then
   for list = 5, 7 do
-    try('ZREMRANGEBYSCORE', KEYS[list], '-inf', '(' .. ARGV[11])
-    try('ZREMRANGEBYRANK', KEYS[list], 0, -tonumber(ARGV[10]) - 1)
+    try('h', 'ZREMRANGEBYSCORE', KEYS[list], '-inf', '(' .. ARGV[11])
+    try('h', 'ZREMRANGEBYRANK', KEYS[list], 0, -tonumber(ARGV[10]) - 1)
   end
 end
 
-local function count(key, field, number)
+local function count(step, key, field, number)
   if number == 0 then
     return 0
   end
-  local total = redis.pcall('INCRBY', key, number)
-  if type(total) == 'table' then
+  if type(try(step, 'INCRBY', key, number)) == 'table' then
     return number
   end
-  if redis.pcall('HINCRBY', KEYS[4], field, number) == number then
+  if try('t', 'HINCRBY', KEYS[4], field, number) == number then
     redis.pcall('EXPIRE', KEYS[4], ARGV[2])
   end
   return 0
 end
 
-local processed_left = count(KEYS[2], 'processed', processed)
-local failed_left = count(KEYS[3], 'failed', failed)
-return { call, ack_codes, table.concat(op_codes), processed_left, failed_left, first_error, effect_error }
+local processed_left = count('p', KEYS[2], 'processed', processed)
+local failed_left = count('f', KEYS[3], 'failed', failed)
+return { call, ack_codes, table.concat(op_codes), processed_left, failed_left, first_error, side_errors }

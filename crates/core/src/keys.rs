@@ -131,6 +131,11 @@ impl KeySpace {
         self.spell("cogworker:inprogress:", &[identity])
     }
 
+    /// STRING: the newest generation of settlements that a process has sent; Rust only.
+    pub fn settling(&self, identity: &str) -> Key {
+        self.spell("cogworker:settling:", &[identity])
+    }
+
     /// STRING: how often the job was recovered from a dead process.
     pub fn orphanings(&self, jid: &str) -> Key {
         self.spell("cogworker:orphanings:", &[jid])

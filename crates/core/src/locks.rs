@@ -1,4 +1,5 @@
-//! The locks that a job holds while it is queued, running or waiting for a retry.
+//! The locks that a job holds while it is queued, running or waiting for a retry, and what else it
+//! leaves under its id.
 
 use std::time::Duration;
 
@@ -46,6 +47,27 @@ impl JobLocks {
     }
 }
 
+/// What a job leaves beside itself and what goes with it, whichever way it goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobTraces {
+    /// The key that counts how often it was recovered from a dead process; a job without a jid is
+    /// not counted.
+    pub orphan_counter: Option<Key>,
+    /// Its locks.
+    pub locks: JobLocks,
+}
+
+impl JobTraces {
+    /// Those of `job`.
+    pub fn of(job: &RawJob<'_>, keys: &KeySpace) -> Self {
+        let jid = job.jid();
+        Self {
+            orphan_counter: (!jid.is_empty()).then(|| keys.orphanings(jid)),
+            locks: JobLocks::of(job, keys),
+        }
+    }
+}
+
 /// Longer than any lock is of use, and short enough for Redis to take.
 const LONGEST_LOCK_SECONDS: f64 = 1e11;
 
@@ -63,6 +85,15 @@ mod tests {
 
     fn locks(json: &str) -> JobLocks {
         JobLocks::of(&RawJob::parse(json.as_bytes()).unwrap(), &KeySpace::default())
+    }
+
+    #[test]
+    fn a_job_without_a_jid_leaves_nothing() {
+        let of = |json: &str| JobTraces::of(&RawJob::parse(json.as_bytes()).unwrap(), &KeySpace::default());
+        assert_eq!(of(r#"{"class":"A","unique":"until_executed"}"#), JobTraces::default());
+        let counted = of(r#"{"class":"A","jid":"j"}"#);
+        assert_eq!(counted.orphan_counter.as_deref(), Some("cogworker:orphanings:j"));
+        assert!(counted.locks.is_empty());
     }
 
     #[test]

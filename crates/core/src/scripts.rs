@@ -3,6 +3,7 @@
 //! A script is one atomic step: it checks that the source still holds the element, writes the
 //! destination first and removes the source last. Each file's header says what a repeat does.
 
+mod count;
 mod entries;
 mod fetch;
 mod guard;
@@ -20,25 +21,27 @@ mod schedule;
 mod settle;
 mod status;
 
+pub use count::{FailureCount, count_failures};
 pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
-pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs, pop_jobs};
+pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
 pub use history::{FoundRuns, find_runs};
-pub use inprogress::{PublishedWork, list_inprogress, newest_inprogress, publish_work};
+pub use inprogress::{PublishedWork, list_inprogress, publish_work};
 pub use inspect::{
-    PAGE_LIMIT, Page, QueueState, Totals, list_hashes, list_members, list_queues, page_list, page_set,
-    read_totals,
+    ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
+    page_set, peek_list, read_totals,
 };
 pub use periodic::{Fired, RunningLock, Slot, fire_slot, hold_running_locks, publish_schedule};
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records};
 pub use recover::{
-    Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, complete_burials, prune_processes, recover_jobs,
+    Orphan, OrphanStep, RawBurial, RawEntries, Recovered, RecoveryLimits, complete_burials,
+    find_dead_processes, find_raw_burials, prune_processes, recover_jobs,
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use settle::{Effect, Held, HistoryLimits, SettleBatch, Settled, Traces, settle_jobs};
+pub use settle::{Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Traces, settle_jobs};
 pub use status::write_status;
 
 use key_positions::KeyPositions;

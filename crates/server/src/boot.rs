@@ -13,8 +13,10 @@ use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::config::Config;
+use crate::health::HealthLimits;
+use crate::identity::new_identity;
 use crate::logging::{self, LogHandle};
-use crate::server::{Server, ServerHandle};
+use crate::server::{Server, ServerHandle, Watched};
 use crate::{cli, exit_code};
 
 /// Threads for other blocking work (files, names of hosts) beside one for each job: tokio's default.
@@ -120,6 +122,15 @@ where
         }
     };
     let (stop, built) = (CancellationToken::new(), CancellationToken::new());
+    // As long as that takes, the process must not be taken for dead.
+    let (identity, hostname) = new_identity();
+    let watched = match Watched::start(&config, identity, HealthLimits::of(&config), stop.clone()) {
+        Ok(watched) => watched,
+        Err(error) => {
+            error!("failed to {error}");
+            return exit_code::FAILURE;
+        }
+    };
     let (started, worker) = mpsc::channel(1);
     let listening = tokio::spawn(signals.listen(stop.clone(), built.clone(), worker, log));
     let app = tokio::select! {
@@ -139,7 +150,7 @@ where
             return exit_code::FAILURE;
         }
     };
-    let server = Server::new(config, app);
+    let server = Server::watched(config, app, hostname, watched);
     let _ = started.send(server.handle()).await;
     let result = server.run(stop.cancelled_owned()).await;
     listening.abort();

@@ -9,7 +9,7 @@ mod report;
 mod verdict;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use self::verdict::{Findings, Verdict};
 use crate::config::Config;
 use crate::engine::{Gauges, Pulse};
 use crate::outage::Outage;
+use crate::services::poller::LastPoll;
 
 /// Everything that the state of a worker is told from.
 #[derive(Debug)]
@@ -29,10 +30,13 @@ pub(crate) struct Health {
     pub(crate) concurrency: usize,
     pub(crate) queues: Vec<String>,
     pub(crate) started_at: EpochSeconds,
+    /// The application is still being built: there is no engine yet.
+    building: AtomicBool,
     pub(crate) limits: HealthLimits,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
+    pub(crate) last_poll: Arc<LastPoll>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -48,12 +52,24 @@ impl Health {
             concurrency: config.concurrency,
             queues: config.weighted_queues().into_iter().map(|queue| queue.name).collect(),
             started_at: EpochSeconds::now(),
+            building: AtomicBool::new(true),
             limits,
             pulse: Arc::default(),
             gauges: Arc::default(),
             outage: Arc::default(),
+            last_poll: Arc::default(),
             stop,
         }
+    }
+
+    pub(crate) fn is_building(&self) -> bool {
+        self.building.load(Ordering::Acquire)
+    }
+
+    /// The application was built: from now on the engine is to turn.
+    pub(crate) fn built(&self) {
+        self.pulse.begin(self.pulse.now());
+        self.building.store(false, Ordering::Release);
     }
 
     /// How the worker is now.
@@ -63,8 +79,10 @@ impl Health {
             // An outage is known once a call has failed, a lost connection before.
             away_for: self.outage.lasts_for().max(vitals.disconnected_for),
             vitals,
+            building: self.is_building(),
             stopping: self.stop.is_cancelled(),
             quiet: self.gauges.quiet.load(Ordering::Relaxed),
+            polled_ago: self.last_poll.age(),
         };
         let verdict = Verdict::of(&findings, &self.limits);
         Report::new(self, &findings, verdict)

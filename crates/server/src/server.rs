@@ -15,7 +15,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::app::{App, Registry};
 use crate::config::{Config, FetchMode};
@@ -30,10 +30,12 @@ use crate::run::RunScope;
 use crate::services::control::Control;
 use crate::services::heartbeat::Heartbeat;
 use crate::services::key_guard::KeyGuard;
+use crate::services::line::Line;
 use crate::services::poller::Poller;
 use crate::services::recovery::Recovery;
 use crate::services::supervise;
 use crate::services::ticker::Ticker;
+use crate::services::uncounted::Uncounted;
 use crate::services::watchdog::{Watchdog, WatchdogError, keep_turning};
 
 /// How often dead processes are looked for; it counts into how long a running lock holds.
@@ -87,6 +89,8 @@ impl From<WatchdogError> for ServerError {
 /// a thread of their own.
 pub struct Server {
     config: Config,
+    /// Answers health checks already.
+    watched: Option<Watched>,
     registry: Registry,
     identity: Arc<str>,
     hostname: String,
@@ -130,18 +134,59 @@ impl ServerHandle {
     }
 }
 
+/// Health checks are answered, from before there is an application.
+pub(crate) struct Watched {
+    health: Arc<Health>,
+    watchdog: Watchdog,
+}
+
+impl Watched {
+    pub(crate) fn start(
+        config: &Config,
+        identity: Arc<str>,
+        limits: HealthLimits,
+        stop: CancellationToken,
+    ) -> Result<Self, ServerError> {
+        let health = Arc::new(Health::new(config, identity, limits, stop));
+        let watchdog = Watchdog::start(health.clone(), config.health_bind)?;
+        Ok(Self { health, watchdog })
+    }
+}
+
 impl Server {
     /// A worker for `app`; nothing happens until [`run`](Self::run).
     pub fn new<S: Send + Sync + 'static>(config: Config, app: App<S>) -> Self {
-        let (identity, hostname) = new_identity();
+        Self::with(config, app, new_identity(), CancellationToken::new())
+    }
+
+    /// The worker that `watched` tells about.
+    pub(crate) fn watched<S: Send + Sync + 'static>(
+        config: Config,
+        app: App<S>,
+        hostname: String,
+        watched: Watched,
+    ) -> Self {
+        let Health { identity, stop, .. } = &*watched.health;
+        let mut server = Self::with(config, app, (identity.clone(), hostname), stop.clone());
+        server.watched = Some(watched);
+        server
+    }
+
+    fn with<S: Send + Sync + 'static>(
+        config: Config,
+        app: App<S>,
+        (identity, hostname): (Arc<str>, String),
+        stop: CancellationToken,
+    ) -> Self {
         Self {
             limits: HealthLimits::of(&config),
             config,
+            watched: None,
             registry: app.into_registry(),
             identity,
             hostname,
             commands: mpsc::unbounded_channel(),
-            stop: CancellationToken::new(),
+            stop,
         }
     }
 
@@ -171,13 +216,16 @@ impl Server {
     /// # Errors
     /// When the settings cannot be used, the address for health checks cannot be had, or the engine cannot
     /// be started or ends by itself.
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();
         let stop = self.stop.clone();
         // Whoever drops this future wants the worker to end all the same.
         let _stops = stop.clone().drop_guard();
-        let health = Arc::new(Health::new(&self.config, self.identity.clone(), self.limits, stop.clone()));
-        let watchdog = Watchdog::start(health.clone(), self.config.health_bind)?;
+        let Watched { health, watchdog } = match self.watched.take() {
+            Some(watched) => watched,
+            None => Watched::start(&self.config, self.identity.clone(), self.limits, stop.clone())?,
+        };
+        health.built();
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
         std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {
@@ -207,7 +255,7 @@ impl Server {
     }
 
     async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, mut registry, identity, hostname, commands, stop, limits } = self;
+        let Self { config, mut registry, identity, hostname, commands, stop, limits, watched: _ } = self;
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
@@ -246,9 +294,19 @@ impl Server {
             redis.close().await;
             return Ok(());
         }
+        // A connection for what is long and urgent to nobody: jobs' calls do not wait behind it.
+        let upkeep = Redis::connect_lazily(&config.redis)?;
+        let upkeep_line = Line::new(upkeep.clone(), limits.stuck_call);
+        let line = Line::new(redis.clone(), limits.stuck_call);
+        let uncounted: Arc<Uncounted> = Arc::default();
         // No job is taken before damaged keys are out of the way.
-        let key_guard =
-            KeyGuard::new(redis.clone(), identity.clone(), distinct, config.timings.check, outage.clone());
+        let key_guard = KeyGuard::new(
+            upkeep_line.clone(),
+            identity.clone(),
+            distinct,
+            config.timings.check,
+            outage.clone(),
+        );
         let boot_check = key_guard.at_boot(&stop).await;
         if boot_check.moved {
             // The first beat could not be entered in a registry that held the wrong type.
@@ -262,7 +320,8 @@ impl Server {
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
-            redis: redis.clone(),
+            line: upkeep_line,
+            uncounted: uncounted.clone(),
             identity: identity.clone(),
             limits: RecoveryLimits {
                 orphan_threshold: config.orphan_threshold,
@@ -274,7 +333,7 @@ impl Server {
             outage: outage.clone(),
         };
         let ticker = Ticker {
-            redis: redis.clone(),
+            line: line.clone(),
             entries: entries.into(),
             replace,
             catch_up: config.periodic_catch_up,
@@ -306,8 +365,14 @@ impl Server {
         let mut services = JoinSet::new();
         supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
         supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
-        let poller =
-            Poller { redis: redis.clone(), gauges, outage: outage.clone(), wake: poller_wake.clone() };
+        let poller = Poller {
+            line: line.clone(),
+            gauges,
+            outage: outage.clone(),
+            wake: poller_wake.clone(),
+            uncounted: uncounted.clone(),
+            last_poll: health.last_poll.clone(),
+        };
         supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
         let pause = boot_check.pause;
         supervise(&mut services, "key guard", services_stop.clone(), move |stop| {
@@ -344,6 +409,15 @@ impl Server {
         beats_stop.cancel();
         let _ = tokio::task::spawn_blocking(move || beats.join()).await;
         while services.join_next().await.is_some() {}
+        upkeep.close().await;
+        let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
+        if let Ok(Err(failure)) = counted {
+            outage.report("counting failures", &failure);
+        }
+        match uncounted.count() {
+            0 => {}
+            left => error!("{left} failures that were filed stay uncounted"),
+        }
         let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
         let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));
         redis.close().await;

@@ -4,9 +4,11 @@
 pub(crate) mod control;
 pub(crate) mod heartbeat;
 pub(crate) mod key_guard;
+pub(crate) mod line;
 pub(crate) mod poller;
 pub(crate) mod recovery;
 pub(crate) mod ticker;
+pub(crate) mod uncounted;
 pub(crate) mod watchdog;
 
 use std::future::Future;

@@ -1,55 +1,15 @@
 //! Random faults, one after the other.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cogworker_testing::{Fault, wait_until};
 use fastrand::Rng;
 
 use super::Failed;
+use super::incidents::{Incident, Kind};
 use super::ledger;
 use super::site::Site;
-
-/// A fault that is played.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
-    WorkerKilled,
-    WorkerFrozen,
-    WorkerRestarted,
-    WorkerQuieted,
-    QueuePaused,
-    RedisRestarted,
-    RedisKilled,
-    RedisFrozen,
-    ConnectionsCut,
-    ConnectionsKilled,
-    RepliesSwallowed,
-    NetworkDead,
-    ReplyLost,
-    ScriptsFlushed,
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::WorkerKilled => "worker killed (-9)",
-            Self::WorkerFrozen => "worker frozen",
-            Self::WorkerRestarted => "worker restarted",
-            Self::WorkerQuieted => "worker quieted",
-            Self::QueuePaused => "queue paused",
-            Self::RedisRestarted => "redis restarted",
-            Self::RedisKilled => "redis killed (-9)",
-            Self::RedisFrozen => "redis frozen",
-            Self::ConnectionsCut => "connections cut",
-            Self::ConnectionsKilled => "connections killed",
-            Self::RepliesSwallowed => "replies swallowed",
-            Self::NetworkDead => "network dead",
-            Self::ReplyLost => "one reply lost",
-            Self::ScriptsFlushed => "scripts flushed",
-        })
-    }
-}
 
 /// The faults by how often they are drawn.
 const FAULTS: [(Kind, u32); 14] = [
@@ -74,9 +34,8 @@ pub(crate) struct Chaos<'a> {
     rng: Rng,
     /// How often each fault was played, and the longest time until jobs ran again after it.
     pub(crate) played: BTreeMap<Kind, (u32, Duration)>,
-    /// Processes that were killed, and those that were frozen or cut off for long.
-    pub(crate) killed: HashMap<u32, u64>,
-    pub(crate) suspended: HashMap<u32, Vec<u64>>,
+    /// What was played, in this order.
+    pub(crate) incidents: Vec<Incident>,
     /// Processes that ended though nobody told them to, or with an error.
     pub(crate) died: Vec<String>,
     /// Resident memory of the worker that is never killed, in KiB: after a third, and at the end.
@@ -89,8 +48,7 @@ impl<'a> Chaos<'a> {
             site,
             rng: Rng::with_seed(seed ^ 0xc4a05),
             played: BTreeMap::new(),
-            killed: HashMap::new(),
-            suspended: HashMap::new(),
+            incidents: Vec::new(),
             died: Vec::new(),
             anchor: (None, None),
         }
@@ -105,7 +63,9 @@ impl<'a> Chaos<'a> {
             std::thread::sleep(self.between(500, 2500));
             let kind = self.draw();
             println!("{:6.1} s  {kind}", begun.elapsed().as_secs_f64());
-            self.play(kind)?;
+            let from_ms = ledger::now_ms();
+            let pid = self.play(kind)?;
+            self.incidents.push(Incident { kind, pid, from_ms, until_ms: ledger::now_ms() });
             let resumed = self.runs_again(Duration::from_secs(60));
             let entry = self.played.entry(kind).or_default();
             entry.0 += 1;
@@ -143,39 +103,43 @@ impl<'a> Chaos<'a> {
         since.elapsed()
     }
 
-    fn play(&mut self, kind: Kind) -> Result<(), Failed> {
+    /// Plays it until it is lifted; the process that it befell, unless it befell all.
+    fn play(&mut self, kind: Kind) -> Result<Option<u32>, Failed> {
         let site = self.site;
         match kind {
             Kind::WorkerKilled => {
                 let index = self.victim();
                 let fresh = site.spawn()?;
                 let mut places = site.places();
-                self.killed.insert(places[index].process.pid(), ledger::now_ms());
+                let pid = places[index].process.pid();
                 places[index].process.kill();
                 places[index].replace(fresh);
+                return Ok(Some(pid));
             }
             Kind::WorkerFrozen => {
                 let (index, long) = (self.victim(), self.between(500, 8000));
                 let pid = site.places()[index].process.pid();
-                self.suspended.entry(pid).or_default().push(ledger::now_ms());
                 site.places()[index].process.signal("STOP")?;
                 std::thread::sleep(long);
                 site.places()[index].process.signal("CONT")?;
+                return Ok(Some(pid));
             }
             Kind::WorkerRestarted => {
                 let index = self.victim();
                 let fresh = site.spawn()?;
                 let mut places = site.places();
+                let pid = places[index].process.pid();
                 places[index].process.signal("TERM")?;
                 let status = places[index].process.wait(Duration::from_secs(30))?;
                 if !status.success() {
                     self.died.push(format!("a worker that was told to stop ended with {status}"));
                 }
                 places[index].replace(fresh);
+                return Ok(Some(pid));
             }
             Kind::WorkerQuieted => {
                 let identities = site.texts(&["SMEMBERS", "cogworker:processes"])?;
-                let Some(identity) = self.rng.choice(&identities) else { return Ok(()) };
+                let Some(identity) = self.rng.choice(&identities) else { return Ok(None) };
                 let channel = format!("cogworker:signal:{identity}");
                 site.command(&["PUBLISH", &channel, "quiet"])?;
                 std::thread::sleep(self.between(300, 2000));
@@ -187,21 +151,18 @@ impl<'a> Chaos<'a> {
                 site.command(&["SREM", "cogworker:paused_queues", "low"])?;
             }
             Kind::RedisRestarted => {
-                self.all_suspended();
                 site.redis.stop();
                 std::thread::sleep(self.between(0, 3000));
                 site.redis.restart()?;
                 site.wait_for_redis()?;
             }
             Kind::RedisKilled => {
-                self.all_suspended();
                 site.redis.kill();
                 std::thread::sleep(self.between(0, 2000));
                 site.redis.restart()?;
                 site.wait_for_redis()?;
             }
             Kind::RedisFrozen => {
-                self.all_suspended();
                 site.redis.pause()?;
                 std::thread::sleep(self.between(200, 7000));
                 site.redis.resume()?;
@@ -231,25 +192,16 @@ impl<'a> Chaos<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn network(&mut self, fault: Fault, from: u64, to: u64) {
-        self.all_suspended();
         self.site.proxy.set(fault);
         std::thread::sleep(self.between(from, to));
         if self.rng.bool() {
             self.site.proxy.cut();
         }
         self.site.proxy.set(Fault::Pass);
-    }
-
-    /// Every worker may stop what it runs, or be taken for dead, if this lasts.
-    fn all_suspended(&mut self) {
-        let now = ledger::now_ms();
-        for place in self.site.places().iter() {
-            self.suspended.entry(place.process.pid()).or_default().push(now);
-        }
     }
 
     /// Any worker but the first, whose memory is watched.

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use cogworker_client::{Client, ClientError};
-use cogworker_core::digest::unique_digest;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::Call;
 use cogworker_core::redis_config::RedisConfig;
@@ -12,7 +11,7 @@ use fastrand::Rng;
 
 use super::Failed;
 use super::site::Site;
-use super::worker::{SoakBlockingJob, SoakJob, Way};
+use super::worker::{LONGEST_RUN, SoakBlockingJob, SoakJob, Way};
 
 /// What is known of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +31,8 @@ pub(crate) struct Pushed {
     /// How many attempts fail before one is well; the budget may end before.
     pub(crate) failures: u32,
     pub(crate) retries: u32,
+    /// Whether it runs on a thread that may block, where nobody can abort it.
+    pub(crate) blocking: bool,
 }
 
 /// Everything that was pushed.
@@ -84,7 +85,7 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
         (0, 25, 0, Way::Plain, false, None);
     let mut lock = None;
     match rng.u8(..100) {
-        0..=9 => millis = rng.u64(10..1500),
+        0..=4 => millis = rng.u64(10..LONGEST_RUN.as_millis() as u64),
         10..=12 => (millis, blocking) = (rng.u64(5..300), true),
         13..=20 => failures = rng.u32(1..3),
         21..=24 => (failures, retries) = (u32::MAX, rng.u32(1..3)),
@@ -108,10 +109,9 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
     }
     let key = match lock {
         Some(("unique", _)) => {
+            // The push takes the lock in the same step.
             new = new.set("unique", "until_executed");
-            let prepared = new.prepare(EpochSeconds::now())?;
-            let args = new.get("args").map_or("[]", |args| args.get());
-            Some(client.redis().keys().unique(&unique_digest("SoakJob", &prepared.queue, args)))
+            None
         }
         Some(_) => {
             new = new.set("periodic_pjid", format!("p{number}")).set("periodic_slot", number);
@@ -121,20 +121,21 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
         None => None,
     };
     if let Some(key) = &key {
-        // As the pushing side of the gem takes it.
+        // As a ticker takes it.
         let call = Call::new().key(key).arg(jid.as_str()).arg("EX").arg(3600u64).arg("NX");
         if client.redis().command("SET", call).await.is_err() {
             load.stray_locks.push(key.clone());
         }
     }
     let fate = match client.push(new).await {
-        Ok(_) => Fate::Pushed,
+        Ok(Some(_)) => Fate::Pushed,
+        Ok(None) => return Err(format!("push {jid}: it was stopped, and no equal job was pushed").into()),
         Err(ClientError::Redis(error)) if error.fate_is_unknown() => Fate::Unknown,
         Err(_) => Fate::Refused,
     };
     if let Some(key) = key.filter(|_| fate != Fate::Pushed) {
         load.stray_locks.push(key);
     }
-    load.jobs.push(Pushed { jid, fate, failures, retries });
+    load.jobs.push(Pushed { jid, fate, failures, retries, blocking });
     Ok(())
 }

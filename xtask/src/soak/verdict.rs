@@ -7,16 +7,19 @@ use cogworker_core::raw_job::RawJob;
 use cogworker_core::unparseable::UNPARSEABLE_CLASS;
 
 use super::Failed;
-use super::chaos::{Chaos, Kind};
-use super::ledger::{self, End, Run, Runs};
-use super::load::{Fate, Load, Pushed};
+use super::books::{Books, DeadEntry};
+use super::chaos::Chaos;
+use super::incidents::Kind;
+use super::ledger::{self, Runs};
+use super::load::{Fate, Load};
 use super::site::Site;
 
 /// Jobs must run again so soon after an outage.
 const RESUME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Keys that may be there when everything has come to its end.
-const EXPECTED: [&str; 8] = [
+const EXPECTED: [&str; 9] = [
+    "cogworker:settling:",
     "cogworker:queues",
     "cogworker:live_queues",
     "cogworker:dead",
@@ -28,19 +31,13 @@ const EXPECTED: [&str; 8] = [
 ];
 
 /// Those of them that must expire.
-const EXPIRING: [&str; 4] =
-    ["cogworker:throughput:", "cogworker:job_attempts:", "cogworker:process:", "cogworker:workers:"];
-
-#[derive(Debug, Default)]
-struct Books {
-    done: u64,
-    dead: u64,
-    lost: Vec<String>,
-    failures: u64,
-    double_begun: u64,
-    double_done: u64,
-    unexcused: Vec<String>,
-}
+const EXPIRING: [&str; 5] = [
+    "cogworker:settling:",
+    "cogworker:throughput:",
+    "cogworker:job_attempts:",
+    "cogworker:process:",
+    "cogworker:workers:",
+];
 
 pub(crate) struct Verdict {
     lines: Vec<String>,
@@ -53,9 +50,10 @@ impl Verdict {
         let dead = read_dead(site)?;
         let mut verdict = Self { lines: Vec::new(), faults: chaos.died.clone() };
         let unparseable = dead.values().filter(|entry| entry.is_junk).count() as u64;
-        let mut books = Books { failures: unparseable, ..Books::default() };
+        let mut books = Books::new(&chaos.incidents);
+        books.failures = unparseable;
         for job in &load.jobs {
-            books.enter(job, runs.get(&job.jid).map_or(&[], Vec::as_slice), dead.get(&job.jid), chaos);
+            books.enter(job, runs.get(&job.jid).map_or(&[], Vec::as_slice), dead.get(&job.jid));
         }
         verdict.tell_load(load, &books, &runs, unparseable);
         verdict.check_counters(site, &books)?;
@@ -70,7 +68,7 @@ impl Verdict {
         }
     }
 
-    fn tell_load(&mut self, load: &Load, books: &Books, runs: &Runs, unparseable: u64) {
+    fn tell_load(&mut self, load: &Load, books: &Books<'_>, runs: &Runs, unparseable: u64) {
         let of = |fate| load.jobs.iter().filter(|job| job.fate == fate).count();
         self.lines.push(format!(
             "pushed {} jobs for sure, {} perhaps, {} refused; {} runs of {} jobs",
@@ -86,16 +84,17 @@ impl Verdict {
             books.dead,
             books.lost.len()
         ));
+        let excused: Vec<String> =
+            books.doubles.iter().map(|(excuse, count)| format!("{excuse}: {count}")).collect();
         self.lines.push(format!(
-            "attempts begun more than once: {}; of them ended more than once: {}; without a killed, frozen or \
-             cut-off process to excuse it: {}",
-            books.double_begun,
-            books.double_done,
-            books.unexcused.len()
+            "attempts begun twice: {} ({}); of all attempts, {} ended twice",
+            books.doubles.values().sum::<u64>(),
+            excused.join(", "),
+            books.double_ended
         ));
         self.expect(books.lost.is_empty(), || format!("lost: {}", sample(&books.lost)));
         self.expect(books.unexcused.is_empty(), || {
-            format!("run twice without cause: {}", sample(&books.unexcused))
+            format!("{} without excuse: {}", books.unexcused.len(), sample(&books.unexcused))
         });
         let (sure, perhaps) = load.junk;
         self.expect((sure..=sure + perhaps).contains(&unparseable), || {
@@ -106,7 +105,7 @@ impl Verdict {
         });
     }
 
-    fn check_counters(&mut self, site: &Site, books: &Books) -> Result<(), Failed> {
+    fn check_counters(&mut self, site: &Site, books: &Books<'_>) -> Result<(), Failed> {
         let processed = site.int(&["GET", "cogworker:stats:processed"])?;
         let failed = site.int(&["GET", "cogworker:stats:failed"])?;
         self.lines.push(format!("counters: processed {processed}, failed {failed}"));
@@ -162,62 +161,6 @@ impl Verdict {
         }
         Err(format!("balance the books:\n  {}", self.faults.join("\n  ")).into())
     }
-}
-
-impl Books {
-    fn enter(&mut self, job: &Pushed, runs: &[Run], dead: Option<&DeadEntry>, chaos: &Chaos<'_>) {
-        self.note_doubles(job, runs, chaos);
-        let done = runs.iter().rev().find(|run| run.end == Some(End::Done));
-        match (dead, done) {
-            (Some(entry), _) => {
-                self.dead += 1;
-                self.failures += u64::from(entry.failures);
-                if job.failures < job.retries && !entry.process_died {
-                    self.unexcused.push(format!("{} is dead and should not be", job.jid));
-                }
-            }
-            (None, Some(run)) => {
-                self.done += 1;
-                self.failures += u64::from(run.attempt - 1);
-            }
-            (None, None) if job.fate == Fate::Pushed || !runs.is_empty() => self.lost.push(job.jid.clone()),
-            (None, None) => {}
-        }
-    }
-
-    /// An attempt that was begun twice is excused by what happened to the process of the first.
-    fn note_doubles(&mut self, job: &Pushed, runs: &[Run], chaos: &Chaos<'_>) {
-        let mut attempts: HashMap<u32, Vec<&Run>> = HashMap::new();
-        for run in runs {
-            attempts.entry(run.attempt).or_default().push(run);
-        }
-        for runs in attempts.values().filter(|runs| runs.len() > 1) {
-            self.double_begun += runs.len() as u64 - 1;
-            let ended = runs.iter().filter(|run| run.end.is_some()).count();
-            self.double_done += ended.saturating_sub(1) as u64;
-            for pair in runs.windows(2) {
-                let first = pair[0];
-                let excused = first.end.is_none()
-                    || chaos.killed.contains_key(&first.pid)
-                    || chaos.suspended.get(&first.pid).is_some_and(|times| {
-                        times
-                            .iter()
-                            .any(|at| first.begun_ms.saturating_sub(10_000) <= *at && *at <= pair[1].begun_ms)
-                    });
-                if !excused {
-                    self.unexcused
-                        .push(format!("{} attempt {}: {first:?}, {:?}", job.jid, first.attempt, pair[1]));
-                }
-            }
-        }
-    }
-}
-
-#[derive(Debug)]
-struct DeadEntry {
-    failures: u32,
-    is_junk: bool,
-    process_died: bool,
 }
 
 fn read_dead(site: &Site) -> Result<HashMap<String, DeadEntry>, Failed> {

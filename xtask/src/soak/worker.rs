@@ -11,7 +11,7 @@ use cogworker_server::{App, Config, Context, JobError, Server};
 use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::ledger::{End, Page};
+use super::ledger::{End, Entry, Page};
 use crate::demo::Outcome;
 
 #[derive(Args)]
@@ -45,18 +45,33 @@ impl Job for SoakBlockingJob {
     const CLASS: &'static str = "SoakBlockingJob";
 }
 
+/// How long a job may take: some are still running when a stop has reached its limit, and a second more.
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(3);
+
+/// How long a process is silent before others take its jobs over.
+const SILENCE: Duration = Duration::from_secs(6);
+pub(crate) const BEAT: Duration = Duration::from_millis(300);
+/// Well below the lease, as it is with the default settings: one lost reply must not end it.
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// For how long a process may run its jobs without a heartbeat: `engine/lease.rs` takes half of
+/// so short a silence.
+pub(crate) fn lease() -> Duration {
+    SILENCE / 2
+}
+
 /// Redis's restarts and the faults take seconds: so do the periods that depend on them.
 fn config() -> Result<Config, Box<dyn std::error::Error>> {
     let mut config = Config::builder()
-        .redis(RedisConfig::from_env()?)
+        .redis(RedisConfig::from_env()?.with_command_timeout(COMMAND_TIMEOUT))
         .concurrency(8)
         .queue("default", 3)
         .queue("low", 1)
         .shutdown_timeout(Duration::from_millis(500))
-        .orphan_threshold(Duration::from_secs(3))
+        .orphan_threshold(SILENCE)
         .build()?;
-    config.timings.beat = Duration::from_millis(300);
-    config.timings.presence = Duration::from_secs(3);
+    config.timings.beat = BEAT;
+    config.timings.presence = SILENCE;
     config.timings.check = Duration::from_secs(1);
     Ok(config)
 }
@@ -66,17 +81,16 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let page = Arc::new(Page::open(&options.ledger)?);
     let app = App::new(page)
         .job(|job: SoakJob, ctx: Context<Arc<Page>>| async move {
-            let attempt = ctx.attempt();
-            ctx.state().begin(ctx.jid().as_str(), attempt);
+            let run = ctx.state().begin(ctx.jid().as_str(), ctx.attempt());
             if job.3 > 0 {
                 tokio::time::sleep(Duration::from_millis(job.3)).await;
             }
-            ended(&job, &ctx)
+            ended(&job, ctx.attempt(), run)
         })
         .job_blocking(|job: SoakBlockingJob, ctx: Context<Arc<Page>>| {
-            ctx.state().begin(ctx.jid().as_str(), ctx.attempt());
+            let run = ctx.state().begin(ctx.jid().as_str(), ctx.attempt());
             std::thread::sleep(Duration::from_millis(job.0.3));
-            ended(&job.0, &ctx)
+            ended(&job.0, ctx.attempt(), run)
         });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result: Outcome = runtime.block_on(async {
@@ -90,15 +104,15 @@ pub(crate) fn run(options: &Options) -> Outcome {
     result
 }
 
-fn ended(job: &SoakJob, ctx: &Context<Arc<Page>>) -> Result<(), JobError> {
-    if ctx.attempt() > job.2 {
-        ctx.state().end(ctx.jid().as_str(), ctx.attempt(), End::Done);
+fn ended(job: &SoakJob, attempt: u32, run: Entry<'_>) -> Result<(), JobError> {
+    if attempt > job.2 {
+        run.end(End::Done);
         return Ok(());
     }
-    ctx.state().end(ctx.jid().as_str(), ctx.attempt(), End::Failed);
+    run.end(End::Failed);
     match job.1 {
-        Way::Plain => Err(JobError::new("SoakError", format!("attempt {} is to fail", ctx.attempt()))),
+        Way::Plain => Err(JobError::new("SoakError", format!("attempt {attempt} is to fail"))),
         #[expect(clippy::panic, reason = "a job that panics is a part of the load")]
-        Way::Panic => panic!("attempt {} is to panic", ctx.attempt()),
+        Way::Panic => panic!("attempt {attempt} is to panic"),
     }
 }

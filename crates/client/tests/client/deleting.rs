@@ -4,6 +4,7 @@ use bytes::Bytes;
 use cogworker_client::{Client, JobSet, Requeued};
 use cogworker_core::new_job::NewJob;
 use cogworker_core::raw_job::RawJob;
+use cogworker_core::scripts::{self, Held};
 use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 
@@ -168,7 +169,7 @@ async fn a_queue_in_use_is_cleared_of_what_was_there_and_every_lock_is_right() -
     let (clearing, taking, pushing) = (client.clone(), client.clone(), client.clone());
     let taker = tokio::spawn(async move {
         for _ in 0..200 {
-            cogworker_core::scripts::fetch_jobs(taking.redis(), "h:1:a", &["q"], 1).await?;
+            scripts::fetch_jobs(taking.redis(), "h:1:a", Held::Listed, &["q"], 1).await?;
         }
         Ok::<_, cogworker_core::redis::RedisError>(())
     });

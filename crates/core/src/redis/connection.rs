@@ -1,7 +1,7 @@
 //! The shared connection: commands and scripts.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ struct Shared {
     keys: KeySpace,
     calls: AtomicI64,
     resetting: AtomicBool,
+    /// How often the connection was replaced.
+    replaced: AtomicU64,
     /// Why the last attempt to connect failed, until one succeeds.
     connect_error: Arc<Mutex<Option<String>>>,
 }
@@ -115,6 +117,7 @@ impl Redis {
                 config: config.clone(),
                 calls: AtomicI64::new(1),
                 resetting: AtomicBool::new(false),
+                replaced: AtomicU64::new(0),
                 connect_error: Arc::default(),
             }),
         }
@@ -175,6 +178,7 @@ impl Redis {
         args.push(Value::from(number));
         args.extend(call.args);
 
+        let sent_on = self.generation();
         let mut result = send(client, "EVALSHA", args.clone()).await;
         if result.as_ref().is_err_and(RedisError::is_noscript) {
             // The server restarted, failed over or was told to forget: it learns it again.
@@ -183,13 +187,13 @@ impl Redis {
         }
         let value = match result {
             Ok(value) => value,
-            Err(error) => return Err(self.failed(RedisError::from_fred(&error)).await),
+            Err(error) => return Err(self.failed(RedisError::from_fred(&error), sent_on).await),
         };
         match value {
             Value::Array(values) if values.first() == Some(&Value::Integer(number)) => {
                 let mut values = values.into_iter();
                 values.next();
-                Ok(Replies(values))
+                Ok(Replies { values, redis: self.clone(), sent_on })
             }
             other => {
                 let found = match &other {
@@ -197,7 +201,7 @@ impl Redis {
                     other => format!("{:?}", other.kind()),
                 };
                 let message = format!("{} is call {number}, the reply starts with {found}", script.name());
-                Err(self.failed(RedisError::Desynchronised(message)).await)
+                Err(self.failed(RedisError::Desynchronised(message), sent_on).await)
             }
         }
     }
@@ -221,20 +225,27 @@ impl Redis {
 
     async fn run(&self, command: CustomCommand, call: Call) -> Result<Reply, RedisError> {
         let args: Vec<Value> = call.keys.into_iter().chain(call.args).collect();
-        match self.client()?.custom(command, args).await {
+        let (client, sent_on) = (self.client()?, self.generation());
+        match client.custom(command, args).await {
             Ok(value) => Ok(Reply(value)),
-            Err(error) => Err(self.failed(RedisError::from_fred(&error)).await),
+            Err(error) => Err(self.failed(RedisError::from_fred(&error), sent_on).await),
         }
     }
 
-    /// A reply that did not come, or came for another call, condemns the connection.
-    async fn failed(&self, error: RedisError) -> RedisError {
+    fn generation(&self) -> u64 {
+        self.shared.replaced.load(Ordering::Acquire)
+    }
+
+    /// What a call failed with that was sent on the connection of the generation `sent_on`, or an
+    /// error inside its reply.
+    pub(super) async fn failed(&self, error: RedisError, sent_on: u64) -> RedisError {
         if matches!(error, RedisError::TimedOut(_)) && !self.is_connected() {
             let reason = self.shared.connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let silent = || format!("no connection to {} so far", self.shared.config);
             return RedisError::Disconnected(reason.unwrap_or_else(silent));
         }
-        if matches!(error, RedisError::TimedOut(_) | RedisError::Desynchronised(_)) {
+        // Many calls fail at once with a connection: only the first replaces it.
+        if error.condemns_connection() && self.generation() == sent_on {
             self.reset().await;
         }
         error
@@ -247,6 +258,7 @@ impl Redis {
             return;
         }
         let _resetting = Resetting(&self.shared.resetting);
+        self.shared.replaced.fetch_add(1, Ordering::AcqRel);
         // Too slow is fine: the reconnect goes on in the background.
         let _ = timeout(RESET_LIMIT, client.force_reconnection()).await;
     }

@@ -77,8 +77,21 @@ impl RedisError {
         )
     }
 
-    /// Sorts an error text as Redis sends it, by its first word; inside script errors too.
-    pub fn from_reply(text: &str) -> Self {
+    /// True when the connection must be replaced: its replies cannot be trusted any more, or it
+    /// leads to a server that does not serve, while a new one may lead to the server that does (P-50).
+    pub(super) fn condemns_connection(&self) -> bool {
+        match self {
+            Self::TimedOut(_) | Self::Desynchronised(_) => true,
+            Self::NotServing(text) => {
+                matches!(error_code(text), "READONLY" | "LOADING" | "MASTERDOWN" | "CLUSTERDOWN")
+            }
+            _ => false,
+        }
+    }
+
+    /// Sorts an error text as Redis sends it, by its first word; inside script errors too. Scripts'
+    /// wrappers take errors by [`Replies::error`](super::Replies::error), which minds the connection.
+    pub(super) fn from_reply(text: &str) -> Self {
         let owned = || text.to_owned();
         match error_code(text) {
             "READONLY" | "LOADING" | "MASTERDOWN" | "TRYAGAIN" | "BUSY" | "CLUSTERDOWN" | "MOVED" | "ASK"
@@ -167,6 +180,27 @@ mod tests {
         ] {
             assert!(RedisError::from_reply(text).is_outage(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_server_that_does_not_serve_condemns_the_connection_wherever_the_error_stands_p_50() {
+        for text in [
+            "READONLY You can't write against a read only replica.",
+            "READONLY You can't write against a read only replica. script: ab, on @user_script:9.",
+            "ERR Error running script (call to f_ab): @user_script:3: @user_script: 3: -READONLY You can't",
+            "@user_script: 3: -READONLY You can't write against a read only replica.",
+            "-LOADING Redis is loading the dataset in memory",
+            "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+            "CLUSTERDOWN The cluster is down",
+        ] {
+            assert!(RedisError::from_reply(text).condemns_connection(), "{text}");
+        }
+        for text in ["BUSY Redis is busy running a script.", "TRYAGAIN Multiple keys", "OOM", "ERR READONLY?"]
+        {
+            assert!(!RedisError::from_reply(text).condemns_connection(), "{text}");
+        }
+        assert!(RedisError::TimedOut("5 s".into()).condemns_connection());
+        assert!(!RedisError::Disconnected("closed".into()).condemns_connection());
     }
 
     #[test]

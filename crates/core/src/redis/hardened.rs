@@ -9,8 +9,8 @@ use fred::interfaces::EventInterface;
 use fred::types::Builder;
 use fred::types::RespVersion;
 use fred::types::config::{
-    Config, PerformanceConfig, ReconnectError, ReconnectPolicy, Server, ServerConfig, TcpConfig, TlsConfig,
-    TlsConnector, UnresponsiveConfig,
+    Config, PerformanceConfig, ReconnectPolicy, Server, ServerConfig, TcpConfig, TlsConfig, TlsConnector,
+    UnresponsiveConfig,
 };
 
 use tokio::sync::broadcast::error::RecvError;
@@ -75,15 +75,13 @@ fn builder(config: &RedisConfig) -> Result<Builder, RedisError> {
                 max_timeout: Some(Duration::from_secs(4)),
                 interval: Duration::from_secs(1),
             };
-            // After a failover the old connection answers each command with such an error.
-            connection.reconnect_errors = vec![
-                ReconnectError::ClusterDown,
-                ReconnectError::Loading,
-                ReconnectError::ReadOnly,
-                ReconnectError::MasterDown,
-            ];
+            // `Redis` replaces the connection itself, also for such errors as only it can see; two who
+            // do so would cut the calls on the new one.
+            connection.reconnect_errors = Vec::new();
             connection.tcp = TcpConfig {
                 nodelay: Some(true),
+                // What a broken connection has not sent yet is dropped with it, not sent later.
+                linger: Some(Duration::ZERO),
                 user_timeout: Some(Duration::from_secs(20)),
                 keepalive: Some(
                     socket2::TcpKeepalive::new()

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use fred::types::Value;
 
-use super::RedisError;
+use super::{Redis, RedisError};
 
 /// One value of a reply.
 #[derive(Debug, Clone)]
@@ -81,14 +81,31 @@ impl Reply {
 
 /// The elements of a script's reply, taken one after the other.
 #[derive(Debug)]
-pub struct Replies(pub(super) std::vec::IntoIter<Value>);
+pub struct Replies {
+    pub(super) values: std::vec::IntoIter<Value>,
+    pub(super) redis: Redis,
+    /// The generation of the connection that the call was sent on.
+    pub(super) sent_on: u64,
+}
 
 impl Replies {
     /// The next element; an error when the reply is shorter than the script's header says.
     pub fn take(&mut self) -> Result<Reply, RedisError> {
-        self.0.next().map(Reply).ok_or_else(|| RedisError::UnexpectedReply {
+        self.values.next().map(Reply).ok_or_else(|| RedisError::UnexpectedReply {
             expected: "one more element",
             found: "the end of the reply".into(),
         })
+    }
+
+    /// The next element, the text of an error that the script caught; `None` for an empty one.
+    pub async fn take_error(&mut self) -> Result<Option<RedisError>, RedisError> {
+        let text = self.take()?.text()?;
+        if text.is_empty() { Ok(None) } else { Ok(Some(self.error(&text).await)) }
+    }
+
+    /// An error that the script caught. It says as much about the connection as one that ended
+    /// the script: where each write is caught, no other error tells that the server was demoted.
+    pub async fn error(&self, text: &str) -> RedisError {
+        self.redis.failed(RedisError::from_reply(text), self.sent_on).await
     }
 }

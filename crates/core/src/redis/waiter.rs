@@ -97,7 +97,7 @@ impl Waiter {
             Err(error) => match RedisError::from_fred(&error) {
                 RedisError::Unblocked(_) => Ok(None),
                 error => {
-                    if matches!(error, RedisError::TimedOut(_) | RedisError::Desynchronised(_)) {
+                    if error.condemns_connection() {
                         self.reset().await;
                     }
                     Err(error)

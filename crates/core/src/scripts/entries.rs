@@ -131,6 +131,5 @@ pub async fn requeue_entries(
             _ => RequeueStep::Gone,
         })
         .collect();
-    let error = replies.take()?.text()?;
-    Ok((steps, (!error.is_empty()).then(|| RedisError::from_reply(&error))))
+    Ok((steps, replies.take_error().await?))
 }

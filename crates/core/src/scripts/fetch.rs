@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 
-use super::BATCH_LIMIT;
-use crate::redis::{Call, Redis, RedisError, Replies, Script};
+use super::{BATCH_LIMIT, Held};
+use crate::redis::{Call, Redis, RedisError, Reply, Script};
 
-static POP_JOBS: Script = Script::new("pop_jobs", include_str!("../../lua/pop_jobs.lua"));
 static FETCH_JOBS: Script = Script::new("fetch_jobs", include_str!("../../lua/fetch_jobs.lua"));
 
 /// What one fetch brought.
@@ -44,46 +43,32 @@ impl Fetched {
     }
 }
 
-/// Moves up to `room` (at most [`BATCH_LIMIT`]) jobs from `queues`, in that order, onto
-/// `identity`'s in-progress list, skipping paused queues (RFETCH-01, RFETCH-03).
+/// Takes up to `room` (at most [`BATCH_LIMIT`]) jobs from `queues`, in that order, skipping paused
+/// queues: onto `identity`'s in-progress list (RFETCH-01, RFETCH-03), or for good, when what a lost
+/// reply took is lost (BFETCH-01 to BFETCH-04).
 pub async fn fetch_jobs<Q: AsRef<str>>(
     redis: &Redis,
     identity: &str,
+    held: Held,
     queues: &[Q],
     room: usize,
 ) -> Result<Fetched, RedisError> {
-    let call = Call::new().key(redis.keys().inprogress(identity));
-    read_fetched(redis.call(&FETCH_JOBS, with_queues(redis, call, queues, room)).await?)
-}
-
-/// Takes up to `room` (at most [`BATCH_LIMIT`]) jobs off `queues` for good, skipping paused ones
-/// (BFETCH-01 to BFETCH-04). What a lost reply took is lost.
-pub async fn pop_jobs<Q: AsRef<str>>(
-    redis: &Redis,
-    queues: &[Q],
-    room: usize,
-) -> Result<Fetched, RedisError> {
-    read_fetched(redis.call(&POP_JOBS, with_queues(redis, Call::new(), queues, room)).await?)
-}
-
-fn with_queues<Q: AsRef<str>>(redis: &Redis, mut call: Call, queues: &[Q], room: usize) -> Call {
-    call.push_key(redis.keys().paused_queues());
-    call.push(room.min(BATCH_LIMIT));
+    let mut call = Call::new()
+        .key(redis.keys().inprogress(identity))
+        .key(redis.keys().paused_queues())
+        .arg(room.min(BATCH_LIMIT))
+        .arg(held.arg());
     for queue in queues {
         call.push_key(redis.keys().queue(queue.as_ref()));
         call.push(queue.as_ref());
     }
-    call
-}
-
-fn read_fetched(mut replies: Replies) -> Result<Fetched, RedisError> {
-    let position = |reply: crate::redis::Reply| reply.int().map(|at| (at - 1).max(0) as usize);
-
+    let mut replies = redis.call(&FETCH_JOBS, call).await?;
+    let position = |reply: Reply| reply.int().map(|at| (at - 1).max(0) as usize);
     let paused = replies.take()?.array()?.into_iter().map(position).collect::<Result<_, _>>()?;
     let mut errors = Vec::new();
     let mut refused = replies.take()?.array()?.into_iter();
     while let (Some(queue), Some(text)) = (refused.next(), refused.next()) {
-        errors.push(QueueError { queue: position(queue)?, error: RedisError::from_reply(&text.text()?) });
+        errors.push(QueueError { queue: position(queue)?, error: replies.error(&text.text()?).await });
     }
     let mut taken = Vec::new();
     let mut from = replies.take()?.array()?.into_iter();

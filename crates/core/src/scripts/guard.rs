@@ -44,7 +44,8 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
         call.push_key(copy_of(key));
     }
     let mut wrong = Vec::new();
-    for entry in redis.call(&QUARANTINE_KEYS, call).await?.take()?.array()? {
+    let mut replies = redis.call(&QUARANTINE_KEYS, call).await?;
+    for entry in replies.take()?.array()? {
         let mut entry = entry.array()?.into_iter();
         let (Some(position), Some(found), Some(problem)) = (entry.next(), entry.next(), entry.next()) else {
             return Err(unexpected("position, type and error"));
@@ -54,20 +55,16 @@ pub async fn quarantine_keys(redis: &Redis, keys: &[(Key, KeyType)]) -> Result<V
             return Err(unexpected("the position of a key"));
         };
         let problem = problem.text()?;
+        let problem = if problem.is_empty() { None } else { Some(replies.error(&problem).await) };
         // A demoted server refuses every move, and looks as if each key stood in the way by itself.
-        if !problem.is_empty() && RedisError::from_reply(&problem).is_outage() {
-            redis.reset().await;
-            return Err(RedisError::from_reply(&problem));
+        if let Some(failure) = problem.as_ref().filter(|failure| failure.is_outage()) {
+            return Err(failure.clone());
         }
         wrong.push(WrongKey {
             key: key.clone(),
             found: found.text()?,
             expected: *expected,
-            moved_to: if problem.is_empty() {
-                Ok(copy_of(key))
-            } else {
-                Err(RedisError::from_reply(&problem))
-            },
+            moved_to: problem.map_or_else(|| Ok(copy_of(key)), Err),
         });
     }
     Ok(wrong)

@@ -2,14 +2,11 @@
 
 use bytes::Bytes;
 
-use super::BATCH_LIMIT;
 use crate::keys::Key;
 use crate::redis::{Call, Redis, RedisError, Script};
 
 static LIST_INPROGRESS: Script =
     Script::new("list_inprogress", include_str!("../../lua/list_inprogress.lua"));
-static NEWEST_INPROGRESS: Script =
-    Script::new("newest_inprogress", include_str!("../../lua/newest_inprogress.lua"));
 static PUBLISH_WORK: Script = Script::new("publish_work", include_str!("../../lua/publish_work.lua"));
 
 /// The jobs on `identity`'s in-progress list, newest first, at most the `limit` oldest. `None`
@@ -29,13 +26,6 @@ pub async fn list_inprogress(
     let as_known = replies.take()?.int()? == 1;
     let jobs = replies.take()?.byte_strings()?;
     Ok((!as_known).then_some(jobs))
-}
-
-/// The jobs on `identity`'s in-progress list after the `skip` newest, newest first; at most
-/// [`BATCH_LIMIT`].
-pub async fn newest_inprogress(redis: &Redis, identity: &str, skip: usize) -> Result<Vec<Bytes>, RedisError> {
-    let call = Call::new().key(redis.keys().inprogress(identity)).arg(skip).arg(BATCH_LIMIT);
-    redis.call(&NEWEST_INPROGRESS, call).await?.take()?.byte_strings()
 }
 
 /// What others are shown of a process's runs.
@@ -87,6 +77,5 @@ pub async fn publish_work(
             call.push(value);
         }
     }
-    let error = redis.call(&PUBLISH_WORK, call).await?.take()?.text()?;
-    Ok((!error.is_empty()).then(|| RedisError::from_reply(&error)))
+    redis.call(&PUBLISH_WORK, call).await?.take_error().await
 }

@@ -3,10 +3,12 @@
 
 use bytes::Bytes;
 
+use super::{BATCH_BYTES, BATCH_LIMIT};
 use crate::redis::{Call, Redis, RedisError, Reply, Script};
 use crate::time::EpochSeconds;
 
 static PAGE_LIST: Script = Script::new("page_list", include_str!("../../lua/page_list.lua"));
+static PEEK_LIST: Script = Script::new("peek_list", include_str!("../../lua/peek_list.lua"));
 static PAGE_SET: Script = Script::new("page_set", include_str!("../../lua/page_set.lua"));
 static LIST_MEMBERS: Script = Script::new("list_members", include_str!("../../lua/list_members.lua"));
 static LIST_QUEUES: Script = Script::new("list_queues", include_str!("../../lua/list_queues.lua"));
@@ -35,6 +37,35 @@ pub async fn page_list(
     let call = Call::new().key(key).arg(skip).arg(count.clamp(1, PAGE_LIMIT));
     let mut replies = redis.call(&PAGE_LIST, call).await?;
     Ok(Page { total: size(&replies.take()?)?, entries: replies.take()?.byte_strings()? })
+}
+
+/// An end of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListEnd {
+    /// Where elements are pushed.
+    Left,
+    /// Where elements are taken.
+    Right,
+}
+
+/// The elements at one end of a list.
+#[derive(Debug)]
+pub struct Peeked {
+    /// Beginning at the end that was asked for.
+    pub elements: Vec<Bytes>,
+    /// True when a limit left elements behind.
+    pub more: bool,
+}
+
+/// The elements of a list after the `skip` ones at `end`: at most [`BATCH_LIMIT`] and
+/// [`BATCH_BYTES`], but the first one whatever its size.
+pub async fn peek_list(redis: &Redis, key: String, end: ListEnd, skip: usize) -> Result<Peeked, RedisError> {
+    let call = Call::new().key(key).arg(skip).arg(BATCH_LIMIT).arg(BATCH_BYTES).arg(match end {
+        ListEnd::Left => "L",
+        ListEnd::Right => "R",
+    });
+    let mut replies = redis.call(&PEEK_LIST, call).await?;
+    Ok(Peeked { elements: replies.take()?.byte_strings()?, more: replies.take()?.int()? == 1 })
 }
 
 /// A page of a sorted set, by score; `newest_first` begins with the highest.

@@ -93,8 +93,7 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
             return Err(RedisError::UnexpectedReply { expected: "what became of a slot", found });
         }
     };
-    let error = replies.take()?.text()?;
-    Ok((fired, (!error.is_empty()).then(|| RedisError::from_reply(&error))))
+    Ok((fired, replies.take_error().await?))
 }
 
 /// Publishes entries (id, JSON) for all to see; with `replace` those of others vanish (PENT-04,

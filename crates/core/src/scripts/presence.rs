@@ -63,7 +63,7 @@ pub async fn beat(redis: &Redis, beat: &Beat<'_>) -> Result<BeatReply, RedisErro
     let mut errors = Vec::new();
     let mut noted = replies.take()?.texts()?.into_iter();
     while let (Some(registry), Some(text)) = (noted.next(), noted.next()) {
-        errors.push((registry, RedisError::from_reply(&text)));
+        errors.push((registry, replies.error(&text).await));
     }
     let paused = replies.take()?.texts()?;
     let processes = replies.take()?.int()?.max(0) as u64;

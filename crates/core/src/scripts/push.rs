@@ -73,6 +73,5 @@ pub async fn push_jobs(
     let mut replies = redis.call(&PUSH_JOBS, call).await?;
     let codes = replies.take()?.bytes()?;
     let pushed = codes.iter().filter(|code| **code != b'e').map(|code| *code == b'1').collect();
-    let error = replies.take()?.text()?;
-    Ok(Pushed { pushed, error: (!error.is_empty()).then(|| RedisError::from_reply(&error)) })
+    Ok(Pushed { pushed, error: replies.take_error().await? })
 }

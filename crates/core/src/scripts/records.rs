@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{KeyPositions, Step};
+use super::{FailureCount, KeyPositions, Step};
 use crate::formats::{THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
-use crate::locks::JobLocks;
+use crate::locks::JobTraces;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
@@ -31,10 +31,8 @@ pub enum Filing {
         entry: Bytes,
         /// True when it is to be counted as a failure now.
         counted: bool,
-        /// The job's orphan counter, which goes (UNS-04).
-        counter: Option<Key>,
-        /// The locks to release.
-        locks: JobLocks,
+        /// What goes with it: the job's orphan counter, and the locks to release (UNS-04).
+        traces: JobTraces,
     },
     /// It cannot be used: it goes to the list of such records (UNS-03).
     Unusable {
@@ -50,6 +48,8 @@ pub struct Filed {
     pub steps: Vec<Step>,
     /// Why the first failed one failed.
     pub error: Option<RedisError>,
+    /// How the failures among them were counted.
+    pub count: FailureCount,
 }
 
 /// Files elements of the list `source`, each once (UNS-01 to UNS-05, MAXO-03). At most
@@ -66,13 +66,14 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
     let mut positions = KeyPositions::default();
     for filing in filings {
         match filing {
-            Filing::File { element, target, score, entry, counted, counter, locks } => {
+            Filing::File { element, target, score, entry, counted, traces } => {
+                let JobTraces { orphan_counter, locks } = traces;
                 call.push(if counted { "c" } else { "f" });
                 call.push(element);
                 positions.push(Some(target), &mut call);
                 call.push(score.as_f64());
                 call.push(entry);
-                positions.push(counter, &mut call);
+                positions.push(orphan_counter, &mut call);
                 call.push(locks.jid);
                 positions.push(locks.unique, &mut call);
                 positions.push(locks.running, &mut call);
@@ -88,6 +89,6 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
     }
     let mut replies = redis.call(&FILE_RECORDS, call).await?;
     let steps = Step::read_all(replies.take()?)?;
-    let error = replies.take()?.text()?;
-    Ok(Filed { steps, error: (!error.is_empty()).then(|| RedisError::from_reply(&error)) })
+    let error = replies.take_error().await?;
+    Ok(Filed { steps, error, count: FailureCount::read(&mut replies).await? })
 }

@@ -4,16 +4,19 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{KeyPositions, Step};
+use super::{BATCH_BYTES, BATCH_LIMIT, FailureCount, KeyPositions, Step};
 use crate::formats::{PRESENCE_TTL, THROUGHPUT_TTL, epoch_hour};
-use crate::keys::Key;
-use crate::locks::JobLocks;
+use crate::locks::JobTraces;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
 static RECOVER_JOBS: Script = Script::new("recover_jobs", include_str!("../../lua/recover_jobs.lua"));
 static COMPLETE_BURIALS: Script =
     Script::new("complete_burials", include_str!("../../lua/complete_burials.lua"));
+static FIND_RAW_BURIALS: Script =
+    Script::new("find_raw_burials", include_str!("../../lua/find_raw_burials.lua"));
+static FIND_DEAD_PROCESSES: Script =
+    Script::new("find_dead_processes", include_str!("../../lua/find_dead_processes.lua"));
 static PRUNE_PROCESSES: Script =
     Script::new("prune_processes", include_str!("../../lua/prune_processes.lua"));
 
@@ -27,12 +30,11 @@ pub struct Orphan {
     pub job: Bytes,
     /// The queue it goes back to.
     pub queue: String,
-    /// The key that counts its recoveries; a job without a jid is not counted.
-    pub counter: Option<Key>,
-    /// Its locks.
-    pub locks: JobLocks,
-    /// The entry for dead, should it have been recovered too often.
-    pub burial: Vec<u8>,
+    /// The counter of its recoveries, and its locks.
+    pub traces: JobTraces,
+    /// The entry for dead. Without one, a job that was recovered too often is left where it is and
+    /// told: most need none, and it is as large as the job.
+    pub burial: Option<Bytes>,
 }
 
 /// What became of one orphan.
@@ -44,6 +46,8 @@ pub enum OrphanStep {
     Buried,
     /// Recovered too often and dead did not take it: parked on `cogworker:repeat_orphans`.
     Parked,
+    /// Recovered too often and without an entry for dead; it is still on the list.
+    TooOften,
     /// Someone else recovered it.
     Gone,
     /// Its destination refused it; it is still on the list (ORPH-10).
@@ -65,6 +69,8 @@ pub enum Recovered {
         unread: Vec<String>,
         /// Why the first blocked orphan is blocked.
         error: Option<RedisError>,
+        /// How the burials were counted.
+        count: FailureCount,
     },
 }
 
@@ -112,12 +118,13 @@ pub async fn recover_jobs(
         call.push(orphan.job);
         positions.push(Some(keys.queue(&orphan.queue)), &mut call);
         call.push(orphan.queue);
-        positions.push(orphan.counter, &mut call);
-        call.push(orphan.locks.jid);
-        positions.push(orphan.locks.unique, &mut call);
-        positions.push(orphan.locks.running, &mut call);
-        call.push(if orphan.locks.until_executed { limits.lock_ttl } else { 0 });
-        call.push(orphan.burial);
+        let JobTraces { orphan_counter, locks } = orphan.traces;
+        positions.push(orphan_counter, &mut call);
+        call.push(locks.jid);
+        positions.push(locks.unique, &mut call);
+        positions.push(locks.running, &mut call);
+        call.push(if locks.until_executed { limits.lock_ttl } else { 0 });
+        call.push(orphan.burial.unwrap_or_default());
     }
     let mut replies = redis.call(&RECOVER_JOBS, call).await?;
     if replies.take()?.int()? == 1 {
@@ -128,23 +135,20 @@ pub async fn recover_jobs(
         b'1' => Ok(OrphanStep::Requeued),
         b'd' => Ok(OrphanStep::Buried),
         b'p' => Ok(OrphanStep::Parked),
+        b'o' => Ok(OrphanStep::TooOften),
         b'0' => Ok(OrphanStep::Gone),
         b'e' => Ok(OrphanStep::Blocked),
         other => Err(RedisError::UnexpectedReply {
-            expected: "the codes 1, d, p, 0 and e",
+            expected: "the codes 1, d, p, o, 0 and e",
             found: char::from(*other).to_string(),
         }),
     });
     let steps = steps.collect::<Result<_, _>>()?;
     let left = replies.take()?.int()?.max(0) as u64;
     let unread = replies.take()?.texts()?;
-    let error = replies.take()?.text()?;
-    Ok(Recovered::Dead {
-        steps,
-        left,
-        unread,
-        error: (!error.is_empty()).then(|| RedisError::from_reply(&error)),
-    })
+    let error = replies.take_error().await?;
+    let count = FailureCount::read(&mut replies).await?;
+    Ok(Recovered::Dead { steps, left, unread, error, count })
 }
 
 /// A job that stands in dead as it was, without an error.
@@ -153,16 +157,49 @@ pub struct RawBurial {
     /// What stands there.
     pub job: Bytes,
     /// The completed entry.
-    pub entry: Vec<u8>,
-    /// Its orphan counter, which goes. Without one it was not put there by a recovery.
-    pub counter: Key,
-    /// Its locks, which are released.
-    pub locks: JobLocks,
+    pub entry: Bytes,
+    /// Its orphan counter, which goes, and its locks, which are released. Without a counter it was
+    /// not put there by a recovery.
+    pub traces: JobTraces,
+}
+
+/// Entries in dead that may be raw burials.
+#[derive(Debug)]
+pub struct RawEntries {
+    /// Those without an error.
+    pub entries: Vec<Bytes>,
+    /// How many entries were looked at.
+    pub seen: usize,
+    /// True when a limit left some behind.
+    pub more: bool,
+}
+
+/// Looks for raw burials among the entries of dead after the `skip` newest and not older than
+/// `oldest`; through at most [`BATCH_LIMIT`] entries and [`BATCH_BYTES`] of them.
+pub async fn find_raw_burials(
+    redis: &Redis,
+    skip: usize,
+    oldest: Option<EpochSeconds>,
+) -> Result<RawEntries, RedisError> {
+    let call = Call::new().key(redis.keys().dead()).arg(skip).arg(BATCH_LIMIT).arg(BATCH_BYTES);
+    let call = match oldest {
+        Some(score) => call.arg(score.as_f64()),
+        None => call.arg("-inf"),
+    };
+    let mut replies = redis.call(&FIND_RAW_BURIALS, call).await?;
+    Ok(RawEntries {
+        entries: replies.take()?.byte_strings()?,
+        seen: replies.take()?.int()?.max(0) as usize,
+        more: replies.take()?.int()? == 1,
+    })
 }
 
 /// Swaps raw burials for their completed entries, each counted as a failure (MAXO-05, MAXO-10).
-/// One step for each.
-pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<Vec<Step>, RedisError> {
+/// One step for each; those without an orphan counter are left out beforehand.
+pub async fn complete_burials(
+    redis: &Redis,
+    burials: Vec<RawBurial>,
+) -> Result<(Vec<Step>, FailureCount), RedisError> {
     let keys = redis.keys();
     let mut call = Call::new()
         .key(keys.dead())
@@ -170,15 +207,47 @@ pub async fn complete_burials(redis: &Redis, burials: Vec<RawBurial>) -> Result<
         .key(keys.throughput(epoch_hour(EpochSeconds::now())))
         .arg(THROUGHPUT_TTL.as_secs());
     let mut positions = KeyPositions::default();
-    for burial in burials {
-        call.push(burial.job);
-        call.push(burial.entry);
-        positions.push(Some(burial.counter), &mut call);
-        call.push(burial.locks.jid);
-        positions.push(burial.locks.unique, &mut call);
-        positions.push(burial.locks.running, &mut call);
+    for RawBurial { job, entry, traces } in burials {
+        let JobTraces { orphan_counter, locks } = traces;
+        call.push(job);
+        call.push(entry);
+        positions.push(orphan_counter, &mut call);
+        call.push(locks.jid);
+        positions.push(locks.unique, &mut call);
+        positions.push(locks.running, &mut call);
     }
-    Step::read_all(redis.call(&COMPLETE_BURIALS, call).await?.take()?)
+    let mut replies = redis.call(&COMPLETE_BURIALS, call).await?;
+    let steps = Step::read_all(replies.take()?)?;
+    Ok((steps, FailureCount::read(&mut replies).await?))
+}
+
+/// Those of `identities` (at most [`BATCH_LIMIT`](super::BATCH_LIMIT)) whose process is dead, as
+/// [`recover_jobs`] decides it.
+pub async fn find_dead_processes(
+    redis: &Redis,
+    orphan_threshold: Duration,
+    identities: &[String],
+) -> Result<Vec<String>, RedisError> {
+    let mut call = Call::new()
+        .key(redis.keys().last_beat())
+        .arg(orphan_threshold.as_secs_f64())
+        .arg(EpochSeconds::now().as_f64() as u64);
+    for identity in identities {
+        call.push_key(redis.keys().process(identity));
+        call.push(identity);
+    }
+    let dead = redis.call(&FIND_DEAD_PROCESSES, call).await?.take()?.array()?;
+    dead.into_iter()
+        .map(|position| {
+            let index = usize::try_from(position.int()? - 1).ok();
+            index.and_then(|index| identities.get(index)).cloned().ok_or_else(|| {
+                RedisError::UnexpectedReply {
+                    expected: "the position of an identity",
+                    found: "another".into(),
+                }
+            })
+        })
+        .collect()
 }
 
 /// Takes those of `identities` (at most [`BATCH_LIMIT`](super::BATCH_LIMIT)) off the registry of

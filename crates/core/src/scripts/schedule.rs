@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::Step;
+use super::{FailureCount, Step};
 use crate::formats::{THROUGHPUT_TTL, epoch_hour};
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
@@ -74,6 +74,8 @@ pub struct Moved {
     pub error: Option<RedisError>,
     /// How many of the failed ones were postponed. The others stand where they stood.
     pub postponed: usize,
+    /// How the burials among them were counted.
+    pub count: FailureCount,
 }
 
 impl Moves {
@@ -138,8 +140,7 @@ pub async fn move_entries(redis: &Redis, moves: Moves) -> Result<Moved, RedisErr
     }
     let mut replies = redis.call(&MOVE_ENTRIES, call).await?;
     let steps = Step::read_all(replies.take()?)?;
-    let error = replies.take()?.text()?;
-    let error = (!error.is_empty()).then(|| RedisError::from_reply(&error));
+    let error = replies.take_error().await?;
     let postponed = replies.take()?.int()?.max(0) as usize;
-    Ok(Moved { steps, error, postponed })
+    Ok(Moved { steps, error, postponed, count: FailureCount::read(&mut replies).await? })
 }

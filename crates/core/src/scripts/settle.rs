@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
-use crate::locks::JobLocks;
+use crate::locks::{JobLocks, JobTraces};
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::{EpochSeconds, utc_day};
 
@@ -18,6 +18,9 @@ static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/
 const HISTORY_SUCCESS: usize = 6;
 const HISTORY_FAILED: usize = 7;
 
+/// Longer than any network holds a call back.
+const GENERATION_TTL: Duration = Duration::from_secs(24 * 3600);
+
 /// How the jobs of a batch are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
@@ -25,6 +28,16 @@ pub enum Held {
     Listed,
     /// Nowhere in Redis: they were popped (basic fetch).
     Popped,
+}
+
+impl Held {
+    /// As the scripts take it.
+    pub(super) fn arg(self) -> &'static str {
+        match self {
+            Self::Listed => "1",
+            Self::Popped => "0",
+        }
+    }
 }
 
 /// A batch of outcomes, built operation by operation. At most
@@ -39,6 +52,7 @@ pub struct SettleBatch {
     order: Vec<bool>,
     effects: Vec<(usize, Effect)>,
     history: HistoryLimits,
+    generation: u64,
     uncounted: (u64, u64),
 }
 
@@ -100,10 +114,8 @@ struct Operation {
 pub struct Traces {
     /// The key of the job's attempt log, and the record to add.
     pub attempt: Option<(String, String)>,
-    /// The key of its orphan counter, which goes (RFETCH-10, MAXO-08).
-    pub orphan_counter: Option<String>,
-    /// The job's locks.
-    pub locks: JobLocks,
+    /// The job's own: its orphan counter goes (RFETCH-10, MAXO-08).
+    pub job: JobTraces,
 }
 
 /// What became of a batch.
@@ -116,8 +128,74 @@ pub struct Settled {
     pub uncounted: (u64, u64),
     /// Why the first failed operation failed.
     pub error: Option<RedisError>,
-    /// Why the first effect that failed did.
-    pub effect_error: Option<RedisError>,
+    /// What stands beside the outcomes and could not be written (LOG-02). But for the counts, it
+    /// is not tried again.
+    pub side_errors: Vec<(SideStep, RedisError)>,
+}
+
+/// What is written beside outcomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideStep {
+    /// Records of failed attempts.
+    Attempts,
+    /// The running lock of a job that goes back to its queue.
+    RunningLock,
+    /// Statuses of jobs.
+    Status,
+    /// Records of runs.
+    History,
+    /// The counter of successful runs; what it did not take is in [`Settled::uncounted`].
+    Processed,
+    /// The counter of failed runs; likewise.
+    Failed,
+    /// The counts of the hour.
+    Throughput,
+}
+
+impl SideStep {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Attempts,
+        Self::RunningLock,
+        Self::Status,
+        Self::History,
+        Self::Processed,
+        Self::Failed,
+        Self::Throughput,
+    ];
+
+    /// What a process does in this step, for its log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Attempts => "logging failed attempts, which is ignored",
+            Self::RunningLock => "taking running locks again, which is ignored",
+            Self::Status => "writing statuses, which is ignored",
+            Self::History => "writing the history, which is ignored",
+            Self::Processed => "counting successful runs, which is tried again",
+            Self::Failed => "counting failed runs, which is tried again",
+            Self::Throughput => "counting the runs of the hour, which is ignored",
+        }
+    }
+
+    /// As the script spells it.
+    fn code(self) -> &'static str {
+        match self {
+            Self::Attempts => "a",
+            Self::RunningLock => "l",
+            Self::Status => "s",
+            Self::History => "h",
+            Self::Processed => "p",
+            Self::Failed => "f",
+            Self::Throughput => "t",
+        }
+    }
+
+    fn of_code(code: &str) -> Result<Self, RedisError> {
+        Self::ALL.into_iter().find(|step| step.code() == code).ok_or_else(|| RedisError::UnexpectedReply {
+            expected: "the code of a step",
+            found: code.to_owned(),
+        })
+    }
 }
 
 impl SettleBatch {
@@ -131,8 +209,15 @@ impl SettleBatch {
             order: Vec::new(),
             effects: Vec::new(),
             history: HistoryLimits::default(),
+            generation: 0,
             uncounted,
         }
+    }
+
+    /// Makes it one of a newer generation: batches of older ones that arrive after it do nothing.
+    /// For the batch that follows one whose reply got lost.
+    pub fn of_generation(&mut self, generation: u64) {
+        self.generation = generation;
     }
 
     /// Keeps of the history what `limits` say.
@@ -150,22 +235,26 @@ impl SettleBatch {
         self.order.is_empty()
     }
 
-    /// The job ran well: it is gone, and counted. Its `orphan_counter` key goes with it
-    /// (RFETCH-10), and its locks are released (UNIQ-14, RUNLK-02).
-    pub fn acknowledge(&mut self, job: Bytes, orphan_counter: String, locks: &JobLocks) {
-        if locks.is_empty() {
-            self.acknowledged.push(job);
-            self.counters.push(orphan_counter);
-            self.order.push(true);
-            return;
+    /// The job ran well: it is gone, and counted. Its orphan counter goes with it (RFETCH-10), and
+    /// its locks are released (UNIQ-14, RUNLK-02).
+    pub fn acknowledge(&mut self, job: Bytes, traces: &JobTraces) {
+        match &traces.orphan_counter {
+            Some(counter) if traces.locks.is_empty() => {
+                self.acknowledged.push(job);
+                self.counters.push(counter.clone());
+                self.order.push(true);
+            }
+            _ => {
+                let traces = Traces { attempt: None, job: traces.clone() };
+                self.operate(Operation { traces, ..Operation::new("a", job) });
+            }
         }
-        let traces = Traces { attempt: None, orphan_counter: Some(orphan_counter), locks: locks.clone() };
-        self.operate(Operation { traces, ..Operation::new("a", job) });
     }
 
     /// Only releases the locks of a job that is done.
     pub fn release(&mut self, job: Bytes, locks: &JobLocks) {
-        let traces = Traces { locks: locks.clone(), ..Traces::default() };
+        let job_traces = JobTraces { orphan_counter: None, locks: locks.clone() };
+        let traces = Traces { attempt: None, job: job_traces };
         self.operate(Operation { traces, ..Operation::new("r", job) });
     }
 
@@ -213,7 +302,7 @@ impl SettleBatch {
         let lock_ttl = if locks.until_executed { lock_ttl } else { 0 };
         self.operate(Operation {
             target: Some(queue),
-            traces: Traces { locks: locks.clone(), ..Traces::default() },
+            traces: Traces { attempt: None, job: JobTraces { orphan_counter: None, locks: locks.clone() } },
             lock_ttl,
             ..Operation::new("b", job)
         });
@@ -255,17 +344,20 @@ pub async fn settle_jobs(
         .key(keys.history_all())
         .key(keys.history_success())
         .key(keys.history_failed())
+        .key(keys.settling(identity))
         .arg(THROUGHPUT_TTL.as_secs())
         .arg(ATTEMPTS_KEPT)
         .arg(ATTEMPTS_TTL.as_secs())
         .arg(batch.uncounted.0)
         .arg(batch.uncounted.1)
-        .arg(if batch.held == Held::Listed { "1" } else { "0" })
+        .arg(batch.held.arg())
         .arg(batch.acknowledged.len())
         .arg(batch.operations.len())
         .arg(batch.history.max_entries)
         .arg(now.as_f64() - batch.history.retention.as_secs_f64())
-        .arg(batch.history.daily_retention.as_secs());
+        .arg(batch.history.daily_retention.as_secs())
+        .arg(batch.generation)
+        .arg(GENERATION_TTL.as_secs());
     let numbers = numbers_of(&batch.order);
     for counter in batch.counters {
         call.push_key(counter);
@@ -286,10 +378,11 @@ pub async fn settle_jobs(
         call.push(operation.entry);
         positions.push(attempts, &mut call);
         call.push(record.unwrap_or_default());
-        positions.push(operation.traces.orphan_counter, &mut call);
-        call.push(operation.traces.locks.jid);
-        positions.push(operation.traces.locks.unique, &mut call);
-        positions.push(operation.traces.locks.running, &mut call);
+        let JobTraces { orphan_counter, locks } = operation.traces.job;
+        positions.push(orphan_counter, &mut call);
+        call.push(locks.jid);
+        positions.push(locks.unique, &mut call);
+        positions.push(locks.running, &mut call);
         call.push(operation.lock_ttl);
     }
     for (outcome, effect) in batch.effects {
@@ -322,9 +415,12 @@ pub async fn settle_jobs(
     let mut operations = Step::read_all(replies.take()?)?.into_iter();
     let processed = replies.take()?.int()?.max(0) as u64;
     let failed = replies.take()?.int()?.max(0) as u64;
-    let error_of = |text: String| (!text.is_empty()).then(|| RedisError::from_reply(&text));
-    let error = error_of(replies.take()?.text()?);
-    let effect_error = error_of(replies.take()?.text()?);
+    let error = replies.take_error().await?;
+    let mut side_errors = Vec::new();
+    let mut failed_steps = replies.take()?.texts()?.into_iter();
+    while let (Some(code), Some(text)) = (failed_steps.next(), failed_steps.next()) {
+        side_errors.push((SideStep::of_code(&code)?, replies.error(&text).await));
+    }
     let next = |in_line| if in_line { acknowledged.next() } else { operations.next() };
     let steps = batch.order.into_iter().map(next).collect::<Option<Vec<_>>>();
     Ok(Settled {
@@ -334,7 +430,7 @@ pub async fn settle_jobs(
         })?,
         uncounted: (processed, failed),
         error,
-        effect_error,
+        side_errors,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::support::{ME, Outcome, list, walk_keys};
 use cogworker_core::keys::{KeySpace, KeyType};
 use cogworker_core::redis::Redis;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_core::scripts::{self, Push};
+use cogworker_core::scripts::{self, Held, Push};
 use cogworker_testing::TestCluster;
 
 #[tokio::test]
@@ -25,7 +25,11 @@ async fn scripts_run_and_search_on_the_node_that_has_the_prefixs_slot() -> Outco
 
         owner.cli(&["LPUSH", &keys.queue("{other}"), "job"]);
         owner.cli(&["ZADD", &keys.dead(), "1", "entry"]);
-        assert_eq!(scripts::fetch_jobs(&redis, ME, &["{other}"], 1).await?.count(), 1, "{prefix}");
+        assert_eq!(
+            scripts::fetch_jobs(&redis, ME, Held::Listed, &["{other}"], 1).await?.count(),
+            1,
+            "{prefix}"
+        );
         assert_eq!(list(owner, &keys.inprogress(ME)), ["job"]);
         assert_eq!(scripts::read_totals(&redis).await?.dead, Some(1));
 

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod connection;
+mod failover;
 mod refusals;
 mod reply_shapes;
 mod scripts_entries;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::support::{ME, Outcome, list};
 use bytes::Bytes;
 use cogworker_core::keys::KeyType;
-use cogworker_core::locks::JobLocks;
+use cogworker_core::locks::JobTraces;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::scripts::{self, Beat, Filing, Held, Moves, Orphan, RecoveryLimits, SettleBatch, Traces};
@@ -45,7 +45,7 @@ async fn settle(redis: &Redis) -> Result<(), RedisError> {
 }
 
 async fn fetch(redis: &Redis) -> Result<(), RedisError> {
-    scripts::fetch_jobs(redis, ME, &["q"], 1).await.map(drop)
+    scripts::fetch_jobs(redis, ME, Held::Listed, &["q"], 1).await.map(drop)
 }
 
 async fn look_at_the_schedule(redis: &Redis) -> Result<(), RedisError> {
@@ -63,13 +63,8 @@ async fn move_due(redis: &Redis) -> Result<(), RedisError> {
 async fn recover(redis: &Redis) -> Result<(), RedisError> {
     let limits =
         RecoveryLimits { orphan_threshold: Duration::from_secs(300), max_orphanings: 3, lock_ttl: 60 };
-    let orphan = Orphan {
-        job: raw("orphan"),
-        queue: "other".into(),
-        counter: None,
-        locks: JobLocks::default(),
-        burial: Vec::new(),
-    };
+    let orphan =
+        Orphan { job: raw("orphan"), queue: "other".into(), traces: JobTraces::default(), burial: None };
     match scripts::recover_jobs(redis, DEAD, limits, vec![orphan]).await? {
         scripts::Recovered::Dead { error: Some(error), .. } => Err(error),
         _ => Ok(()),
@@ -83,8 +78,7 @@ async fn file(redis: &Redis) -> Result<(), RedisError> {
         score: NOW,
         entry: raw("entry"),
         counted: false,
-        counter: None,
-        locks: JobLocks::default(),
+        traces: JobTraces::default(),
     };
     scripts::file_records(redis, redis.keys().unsettled(), vec![filing]).await?.error.map_or(Ok(()), Err)
 }
@@ -98,17 +92,21 @@ async fn a_demoted_server_refuses_each_call_as_a_whole_and_loses_its_connection_
     server.cli(&["REPLICAOF", "127.0.0.1", "1"]);
     let dead = [(redis.keys().dead(), KeyType::SortedSet)];
     // Each on a connection that has not been refused yet; a queue or schedule that looks empty is one too.
-    for step in 0..9 {
+    for step in 0..13 {
         let before = connections_made(&server)?;
         let refused = match step {
             0 => beat(&redis).await,
             1 => settle(&redis).await,
             2 => fetch(&redis).await,
-            3 => scripts::fetch_jobs(&redis, ME, &["empty"], 1).await.map(drop),
+            3 => scripts::fetch_jobs(&redis, ME, Held::Listed, &["empty"], 1).await.map(drop),
             4 => look_at_the_schedule(&redis).await,
             5 => move_due(&redis).await,
             6 => recover(&redis).await,
             7 => file(&redis).await,
+            8 => scripts::fetch_jobs(&redis, ME, Held::Popped, &["empty"], 1).await.map(drop),
+            9 => scripts::find_dead_processes(&redis, Duration::from_secs(300), &[]).await.map(drop),
+            10 => scripts::count_failures(&redis, 1).await.map(drop),
+            11 => scripts::complete_burials(&redis, Vec::new()).await.map(drop),
             _ => scripts::quarantine_keys(&redis, &dead).await.map(drop),
         };
         assert!(matches!(refused, Err(RedisError::NotServing(_))), "{step}: {refused:?}");
@@ -144,9 +142,10 @@ async fn a_full_server_takes_what_makes_it_no_fuller_p_49() -> Outcome {
         move_due(&redis).await?;
         recover(&redis).await?;
         file(&redis).await?;
+        assert_eq!(scripts::count_failures(&redis, 2).await?.missing, 0, "{version}");
         assert_eq!(server.cli(&["ZRANGE", "cogworker:retry", "0", "-1"]).strings(), ["failed"], "{version}");
         assert_eq!(server.cli(&["ZRANGE", "cogworker:dead", "0", "-1"]).strings(), ["entry"]);
-        assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+        assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "3");
         assert_eq!(list(&server, LIST), ["waiting"]);
         assert_eq!(list(&server, "cogworker:queue:other"), ["now due", "orphan"]);
         assert_eq!(server.cli(&["EXISTS", "cogworker:schedule", "cogworker:unsettled"]), 0);

@@ -3,7 +3,7 @@
 
 use crate::support::{ME, Outcome, start};
 use bytes::Bytes;
-use cogworker_core::locks::JobLocks;
+use cogworker_core::locks::{JobLocks, JobTraces};
 use cogworker_core::scripts::{self, Held, Moves, SettleBatch, Step};
 use cogworker_core::time::EpochSeconds;
 
@@ -52,14 +52,16 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
         assert_eq!(due.entries.len(), 4);
     }
 
-    let fetched = scripts::fetch_jobs(&redis, ME, &names, 500).await?;
+    let fetched = scripts::fetch_jobs(&redis, ME, Held::Listed, &names, 500).await?;
     assert_eq!(fetched.count(), 27);
     assert_eq!(scripts::list_inprogress(&redis, ME, 100, None).await?.map(|jobs| jobs.len()), Some(27));
     assert_eq!(scripts::list_inprogress(&redis, ME, 100, Some(27)).await?, None);
     let mut batch = SettleBatch::new(Held::Listed, (0, 0));
     for name in NAMES {
         let (job, locks) = (Bytes::from_static(name.as_bytes()), JobLocks::default());
-        batch.acknowledge(job.clone(), "cogworker:orphanings:x".into(), &locks);
+        let traces =
+            JobTraces { orphan_counter: Some("cogworker:orphanings:x".into()), locks: locks.clone() };
+        batch.acknowledge(job.clone(), &traces);
         batch.give_back(job, redis.keys().queue(name), &locks, 0);
     }
     let settled = scripts::settle_jobs(&redis, ME, EpochSeconds::now(), batch).await?;

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
-use cogworker_core::locks::JobLocks;
-use cogworker_core::scripts::{self, Effect, Held, HistoryLimits, SettleBatch, Settled, Step, Traces};
+use cogworker_core::formats::epoch_hour;
+use cogworker_core::locks::{JobLocks, JobTraces};
+use cogworker_core::redis::RedisError;
+use cogworker_core::scripts::{
+    self, Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step, Traces,
+};
 use cogworker_core::time::EpochSeconds;
 
 const NOW: EpochSeconds = EpochSeconds::EPOCH;
@@ -30,7 +34,7 @@ async fn settle(
 async fn fetch_jobs_moves_the_oldest_onto_the_list_rfetch_01() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["RPUSH", "cogworker:queue:q", "new", "older", "oldest"]);
-    let fetched = scripts::fetch_jobs(&redis, ME, &["q"], 2).await?;
+    let fetched = scripts::fetch_jobs(&redis, ME, Held::Listed, &["q"], 2).await?;
     assert_eq!(fetched.taken[0].jobs, [raw("oldest"), raw("older")]);
     assert_eq!(list(&server, LIST), ["older", "oldest"], "new ones enter at the left");
     assert_eq!(list(&server, "cogworker:queue:q"), ["new"]);
@@ -44,7 +48,7 @@ async fn fetch_jobs_fills_up_from_further_queues_and_skips_paused_ones_rfetch_03
     server.cli(&["RPUSH", "cogworker:queue:p", "p1"]);
     server.cli(&["RPUSH", "cogworker:queue:b", "b2", "b1"]);
     server.cli(&["SADD", "cogworker:paused_queues", "p"]);
-    let fetched = scripts::fetch_jobs(&redis, ME, &["p", "a", "b"], 2).await?;
+    let fetched = scripts::fetch_jobs(&redis, ME, Held::Listed, &["p", "a", "b"], 2).await?;
     assert_eq!(fetched.paused, [0]);
     let taken: Vec<_> = fetched.taken.iter().map(|from| (from.queue, from.jobs.clone())).collect();
     assert_eq!(taken, [(1, vec![raw("a1")]), (2, vec![raw("b1")])]);
@@ -57,7 +61,7 @@ async fn a_queue_of_the_wrong_type_does_not_stop_the_others() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["SET", "cogworker:queue:bad", "x"]);
     server.cli(&["RPUSH", "cogworker:queue:good", "g"]);
-    let fetched = scripts::fetch_jobs(&redis, ME, &["bad", "good"], 5).await?;
+    let fetched = scripts::fetch_jobs(&redis, ME, Held::Listed, &["bad", "good"], 5).await?;
     assert_eq!((fetched.errors.len(), fetched.errors[0].queue, fetched.count()), (1, 0, 1));
     Ok(())
 }
@@ -67,7 +71,7 @@ async fn a_list_of_the_wrong_type_takes_nothing_off_the_queue() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["SET", LIST, "x"]);
     server.cli(&["RPUSH", "cogworker:queue:q", "job"]);
-    assert!(scripts::fetch_jobs(&redis, ME, &["q"], 5).await.is_err());
+    assert!(scripts::fetch_jobs(&redis, ME, Held::Listed, &["q"], 5).await.is_err());
     assert_eq!(list(&server, "cogworker:queue:q"), ["job"]);
     Ok(())
 }
@@ -78,10 +82,9 @@ async fn settle_jobs_acknowledges_in_any_order_and_counts_exactly() -> Outcome {
     for order in [["1", "2", "3"], ["2", "3", "1"]] {
         server.cli(&["DEL", LIST]);
         server.cli(&["LPUSH", LIST, "1", "2", "3", "4"]);
-        let settled = settle(&redis, |batch| {
-            order.iter().for_each(|job| batch.acknowledge(raw(job), "cogworker:orphanings:x".into(), &NONE))
-        })
-        .await?;
+        let settled =
+            settle(&redis, |batch| order.iter().for_each(|job| batch.acknowledge(raw(job), &counted("x"))))
+                .await?;
         assert_eq!(settled.steps, [Step::Applied; 3]);
         assert_eq!(list(&server, LIST), ["4"]);
     }
@@ -97,7 +100,7 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "mine"]);
     let settled = settle(&redis, |batch| {
-        batch.acknowledge(raw("lost"), "cogworker:orphanings:x".into(), &NONE);
+        batch.acknowledge(raw("lost"), &counted("x"));
         batch.file(raw("lost too"), "cogworker:retry".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
         batch.give_back(raw("lost as well"), "cogworker:queue:q".into(), &NONE, 0);
     })
@@ -119,7 +122,7 @@ async fn settle_jobs_writes_and_counts_nothing_for_a_job_that_is_gone() -> Outco
 async fn identical_payloads_are_settled_one_by_one_proc_11() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "twin", "twin"]);
-    settle(&redis, |batch| batch.acknowledge(raw("twin"), "cogworker:orphanings:x".into(), &NONE)).await?;
+    settle(&redis, |batch| batch.acknowledge(raw("twin"), &counted("x"))).await?;
     assert_eq!(list(&server, LIST), ["twin"]);
     Ok(())
 }
@@ -134,9 +137,8 @@ async fn a_failure_is_filed_recorded_and_counted_in_one_step() -> Outcome {
     }
     let settled = settle(&redis, |batch| {
         let attempt = Some(("cogworker:job_attempts:j".into(), "record".into()));
-        let orphan_counter = Some("cogworker:orphanings:j".into());
         let due = EpochSeconds::new(12.5);
-        let traces = Traces { attempt, orphan_counter, locks: NONE };
+        let traces = Traces { attempt, job: counted("j") };
         batch.file(raw("job"), "cogworker:retry".into(), due, b"entry".to_vec(), traces, 0);
     })
     .await?;
@@ -158,7 +160,7 @@ async fn a_destination_of_the_wrong_type_leaves_the_job_on_the_list_int_09() -> 
     server.cli(&["SET", "cogworker:dead", "x"]);
     let settled = settle(&redis, |batch| {
         batch.file(raw("bad"), "cogworker:dead".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
-        batch.acknowledge(raw("good"), "cogworker:orphanings:x".into(), &NONE);
+        batch.acknowledge(raw("good"), &counted("x"));
     })
     .await?;
     assert_eq!(settled.steps, [Step::Failed, Step::Applied]);
@@ -173,8 +175,7 @@ async fn runs_that_cannot_be_counted_are_reported_for_the_next_batch() -> Outcom
     let (server, redis) = start().await?;
     server.cli(&["LPUSH", LIST, "job"]);
     server.cli(&["LPUSH", "cogworker:stats:processed", "x"]);
-    let settled =
-        settle(&redis, |batch| batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE)).await?;
+    let settled = settle(&redis, |batch| batch.acknowledge(raw("job"), &counted("x"))).await?;
     assert_eq!(settled.uncounted, (1, 0));
     server.cli(&["DEL", "cogworker:stats:processed"]);
     let next =
@@ -221,7 +222,7 @@ async fn a_script_is_sent_again_after_the_server_forgot_it_p_52() -> Outcome {
     for _ in 0..3 {
         server.cli(&["RPUSH", "cogworker:queue:q", "job"]);
         server.cli(&["SCRIPT", "FLUSH"]);
-        assert_eq!(scripts::fetch_jobs(&redis, ME, &["q"], 1).await?.count(), 1);
+        assert_eq!(scripts::fetch_jobs(&redis, ME, Held::Listed, &["q"], 1).await?.count(), 1);
     }
     Ok(())
 }
@@ -235,12 +236,17 @@ async fn an_acknowledged_job_loses_its_orphan_counter_and_a_lost_one_keeps_it_rf
     }
     settle(&redis, |batch| {
         for jid in ["lost", "mine"] {
-            batch.acknowledge(raw(jid), format!("cogworker:orphanings:{jid}"), &NONE);
+            batch.acknowledge(raw(jid), &counted(jid));
         }
     })
     .await?;
     assert_eq!(server.cli(&["KEYS", "cogworker:orphanings:*"]).strings(), ["cogworker:orphanings:lost"]);
     Ok(())
+}
+
+/// What a job without locks leaves.
+fn counted(jid: &str) -> JobTraces {
+    JobTraces { orphan_counter: Some(format!("cogworker:orphanings:{jid}")), locks: NONE }
 }
 
 /// A job `j` with both locks, under keys of the test's own.
@@ -260,9 +266,10 @@ async fn the_last_outcome_of_a_job_releases_its_locks_uniq_14_uniq_16_runlk_02()
         server.cli(&["LPUSH", LIST, "job"]);
         server.cli(&["MSET", "cogworker:unique:u", "j", "periodic:running:p", "j"]);
         let settled = settle(&redis, |batch| {
-            let traces = Traces { locks: with_locks(), ..Traces::default() };
+            let job = JobTraces { locks: with_locks(), ..counted("j") };
+            let traces = Traces { attempt: None, job: job.clone() };
             match outcome {
-                "done" => batch.acknowledge(raw("job"), "cogworker:orphanings:j".into(), &with_locks()),
+                "done" => batch.acknowledge(raw("job"), &job),
                 "dead" => batch.file(raw("job"), "cogworker:dead".into(), NOW, b"entry".to_vec(), traces, 0),
                 _ => batch.discard(raw("job"), traces),
             }
@@ -284,7 +291,7 @@ async fn a_retry_holds_the_locks_for_longer_uniq_12_uniq_13() -> Outcome {
     server.cli(&["SET", "cogworker:unique:u", "j", "EX", "5"]);
     server.cli(&["SET", "periodic:running:p", "j", "EX", "5"]);
     settle(&redis, |batch| {
-        let traces = Traces { locks: with_locks(), ..Traces::default() };
+        let traces = Traces { attempt: None, job: JobTraces { locks: with_locks(), ..JobTraces::default() } };
         batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), traces, 186_400);
     })
     .await?;
@@ -303,8 +310,9 @@ async fn anothers_lock_is_neither_released_nor_held_uniq_17_runlk_05() -> Outcom
     server.cli(&["SET", "cogworker:unique:u", "another", "EX", "50"]);
     server.cli(&["HSET", "periodic:running:p", "no", "string"]);
     settle(&redis, |batch| {
-        let traces = Traces { locks: with_locks(), ..Traces::default() };
-        batch.acknowledge(raw("one"), "cogworker:orphanings:j".into(), &with_locks());
+        let job = JobTraces { locks: with_locks(), ..counted("j") };
+        let traces = Traces { attempt: None, job: job.clone() };
+        batch.acknowledge(raw("one"), &job);
         batch.file(raw("two"), "cogworker:retry".into(), NOW, b"entry".to_vec(), traces, 1000);
     })
     .await?;
@@ -321,7 +329,8 @@ async fn a_failure_that_cannot_be_filed_is_handed_over_and_counted_once_uns_01()
     server.cli(&["SET", "cogworker:unique:u", "j"]);
     for expected in [Step::Applied, Step::Gone] {
         let settled = settle(&redis, |batch| {
-            let traces = Traces { locks: with_locks(), ..Traces::default() };
+            let traces =
+                Traces { attempt: None, job: JobTraces { locks: with_locks(), ..JobTraces::default() } };
             batch.hand_over(raw("job"), "cogworker:unsettled".into(), b"record".to_vec(), traces);
         })
         .await?;
@@ -335,12 +344,12 @@ async fn a_failure_that_cannot_be_filed_is_handed_over_and_counted_once_uns_01()
 }
 
 #[tokio::test]
-async fn pop_jobs_takes_jobs_for_good_and_skips_paused_queues_bfetch_01_bfetch_02() -> Outcome {
+async fn popped_jobs_are_taken_for_good_from_queues_that_are_not_paused_bfetch_01_bfetch_02() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["RPUSH", "cogworker:queue:p", "paused"]);
     server.cli(&["RPUSH", "cogworker:queue:q", "new", "older", "oldest"]);
     server.cli(&["SADD", "cogworker:paused_queues", "p"]);
-    let popped = scripts::pop_jobs(&redis, &["p", "q"], 2).await?;
+    let popped = scripts::fetch_jobs(&redis, ME, Held::Popped, &["p", "q"], 2).await?;
     assert_eq!((popped.paused.as_slice(), popped.taken[0].queue), ([0].as_slice(), 1));
     assert_eq!(popped.taken[0].jobs, [raw("oldest"), raw("older")]);
     assert_eq!(list(&server, "cogworker:queue:q"), ["new"]);
@@ -358,7 +367,7 @@ async fn popped_jobs_are_settled_without_a_list_and_a_repeated_filing_counts_onc
         assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [expected]);
     }
     let mut batch = SettleBatch::new(Held::Popped, (0, 0));
-    batch.acknowledge(raw("good"), "cogworker:orphanings:x".into(), &NONE);
+    batch.acknowledge(raw("good"), &counted("x"));
     batch.give_back(raw("back"), "cogworker:queue:q".into(), &NONE, 0);
     assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [Step::Applied; 2]);
     assert_eq!(list(&server, "cogworker:queue:q"), ["back"]);
@@ -375,7 +384,7 @@ async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outc
         batch.keep_history(HistoryLimits::default());
         for (jid, ends_well) in [("lost", true), ("done", true), ("failed", false)] {
             match ends_well {
-                true => batch.acknowledge(raw(jid), "cogworker:orphanings:x".into(), &NONE),
+                true => batch.acknowledge(raw(jid), &counted("x")),
                 false => {
                     let traces = Traces::default();
                     batch.file(raw(jid), "cogworker:dead".into(), NOW, b"entry".to_vec(), traces, 0);
@@ -390,7 +399,7 @@ async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outc
     })
     .await?;
     assert_eq!(settled.steps, [Step::Gone, Step::Applied, Step::Applied]);
-    assert!(settled.effect_error.is_none());
+    assert!(settled.side_errors.is_empty());
     assert_eq!(server.cli(&["EXISTS", "status:lost"]), 0);
     for jid in ["done", "failed"] {
         assert_eq!(
@@ -425,7 +434,7 @@ async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outc
         server.cli(&["LPUSH", LIST, "job"]);
         let mut batch = SettleBatch::new(Held::Listed, (0, 0));
         batch.keep_history(limits);
-        batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+        batch.acknowledge(raw("job"), &counted("x"));
         let (record, finished_at) = (number.to_string().into_bytes(), EpochSeconds::new(finished_at));
         batch.add_effect(Effect::History { record, finished_at, success: true });
         scripts::settle_jobs(&redis, ME, now, batch).await?;
@@ -442,16 +451,73 @@ async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outc
 }
 
 #[tokio::test]
-async fn an_effect_that_cannot_be_written_is_told_and_changes_no_outcome_mw_08() -> Outcome {
+async fn what_cannot_be_written_beside_an_outcome_is_told_step_by_step_and_changes_none_mw_08_log_02()
+-> Outcome {
     let (server, redis) = start().await?;
-    server.cli(&["LPUSH", LIST, "job"]);
-    server.cli(&["SET", "cogworker:history:all", "no set"]);
+    server.cli(&["LPUSH", LIST, "done", "failed"]);
+    let keys = redis.keys();
+    let hour = keys.throughput(epoch_hour(NOW));
+    let damaged = [&keys.history_all(), &keys.status("j"), &keys.job_attempts("j"), &hour];
+    for key in damaged {
+        server.cli(&["SET", key, "damaged"]);
+    }
     let settled = settle(&redis, |batch| {
-        batch.acknowledge(raw("job"), "cogworker:orphanings:x".into(), &NONE);
+        batch.acknowledge(raw("done"), &counted("x"));
         batch.add_effect(Effect::History { record: b"r".to_vec(), finished_at: NOW, success: true });
+        let fields = vec![("status".into(), "over".to_owned())];
+        batch.add_effect(Effect::Status { key: keys.status("j"), ttl: 1800, fields });
+        let attempt = Some((keys.job_attempts("j"), "record".to_owned()));
+        let traces = Traces { attempt, job: counted("j") };
+        batch.file(raw("failed"), keys.retry(), NOW, b"entry".to_vec(), traces, 0);
     })
     .await?;
-    assert_eq!((settled.steps, settled.effect_error.is_some()), (vec![Step::Applied], true));
+    assert_eq!((settled.steps, settled.uncounted), (vec![Step::Applied; 2], (0, 0)));
+    let told: Vec<_> = settled.side_errors.iter().map(|(step, _)| *step).collect();
+    assert_eq!(told, [SideStep::Attempts, SideStep::History, SideStep::Status, SideStep::Throughput]);
+    assert!(settled.side_errors.iter().all(|(_, error)| matches!(error, RedisError::WrongType(_))));
+    assert_eq!(server.cli(&["MGET", &keys.stats_processed(), &keys.stats_failed()]).strings(), ["1", "1"]);
+
+    server.cli(&["LPUSH", LIST, "done"]);
+    server.cli(&["LPUSH", "cogworker:stats:other", "x"]);
+    server.cli(&["RENAME", "cogworker:stats:other", &keys.stats_processed()]);
+    let settled = settle(&redis, |batch| batch.acknowledge(raw("done"), &counted("x"))).await?;
+    assert_eq!((settled.uncounted, settled.side_errors[0].0), ((1, 0), SideStep::Processed));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_job_without_a_jid_is_acknowledged_without_a_counter() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["SET", "cogworker:orphanings:", "another's"]);
+    let settled = settle(&redis, |batch| batch.acknowledge(raw("job"), &JobTraces::default())).await?;
+    assert_eq!(settled.steps, [Step::Applied]);
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
+    assert_eq!(server.cli(&["EXISTS", LIST, "cogworker:orphanings:"]), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_settlement_that_comes_after_a_newer_one_does_nothing() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    // Empty, as it is sent to make sure of what went before.
+    let mut newer = SettleBatch::new(Held::Listed, (0, 0));
+    newer.of_generation(1);
+    scripts::settle_jobs(&redis, ME, NOW, newer).await?;
+    let ttl = server.cli(&["TTL", &format!("cogworker:settling:{ME}")]).as_int().unwrap_or(0);
+    assert!((86_390..=86_400).contains(&ttl), "{ttl}");
+    let mut late = SettleBatch::new(Held::Listed, (0, 0));
+    late.give_back(raw("job"), "cogworker:queue:q".into(), &NONE, 0);
+    assert!(
+        scripts::settle_jobs(&redis, ME, NOW, late).await.is_err(),
+        "nobody waits for its reply any more"
+    );
+    assert_eq!(list(&server, LIST), ["job"]);
+    assert_eq!(server.cli(&["EXISTS", "cogworker:queue:q"]), 0);
+    let mut next = SettleBatch::new(Held::Listed, (0, 0));
+    next.of_generation(1);
+    next.acknowledge(raw("job"), &counted("x"));
+    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, next).await?.steps, [Step::Applied]);
     Ok(())
 }

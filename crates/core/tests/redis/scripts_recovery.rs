@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use crate::support::{Outcome, list, start};
 use bytes::Bytes;
-use cogworker_core::locks::JobLocks;
-use cogworker_core::redis::Redis;
-use cogworker_core::scripts::{self, Filing, Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, Step};
+use cogworker_core::locks::{JobLocks, JobTraces};
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts::{
+    self, Filing, ListEnd, Moves, Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, Step,
+};
 use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 
@@ -19,13 +21,16 @@ fn raw(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
+fn counted(job: &str) -> JobTraces {
+    JobTraces { orphan_counter: Some(format!("cogworker:orphanings:{job}")), ..JobTraces::default() }
+}
+
 fn orphan(job: &str, queue: &str) -> Orphan {
     Orphan {
         job: raw(job),
         queue: queue.into(),
-        counter: Some(format!("cogworker:orphanings:{job}")),
-        locks: JobLocks::default(),
-        burial: format!("{job} died").into_bytes(),
+        traces: counted(job),
+        burial: Some(format!("{job} died").into()),
     }
 }
 
@@ -60,6 +65,19 @@ async fn recover_jobs_requeues_in_order_and_signs_the_process_off_orph_04_orph_0
     assert_eq!(server.cli(&["GET", "cogworker:orphanings:old"]), "1");
     let ttl = server.cli(&["TTL", "cogworker:orphanings:old"]).as_int().unwrap_or(0);
     assert!((604_700..=604_800).contains(&ttl), "{ttl}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_orphan_that_another_process_put_back_meanwhile_is_left_alone() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "old", "new"]);
+    // Both have read the list before either moves anything.
+    let orphans = || vec![orphan("new", "q"), orphan("old", "q")];
+    assert_eq!(recover(&redis, orphans()).await?.0, [OrphanStep::Requeued; 2]);
+    assert_eq!(recover(&redis, orphans()).await?.0, [OrphanStep::Gone; 2]);
+    assert_eq!(list(&server, "cogworker:queue:q"), ["new", "old"]);
+    assert_eq!(server.cli(&["GET", "cogworker:orphanings:old"]), "1", "it does not count");
     Ok(())
 }
 
@@ -133,7 +151,8 @@ async fn a_job_recovered_too_often_is_buried_with_its_locks_maxo_01_maxo_04() ->
     };
     for expected in [OrphanStep::Requeued, OrphanStep::Buried] {
         server.cli(&["LPUSH", LIST, "job"]);
-        let orphan = Orphan { locks: locks.clone(), ..orphan("job", "q") };
+        let orphan =
+            Orphan { traces: JobTraces { locks: locks.clone(), ..counted("job") }, ..orphan("job", "q") };
         assert_eq!(recover(&redis, vec![orphan]).await?.0, [expected]);
     }
     assert_eq!(server.cli(&["ZRANGE", "cogworker:dead", "0", "-1"]).strings(), ["job died"]);
@@ -149,7 +168,8 @@ async fn a_requeued_periodic_run_takes_its_lapsed_lock_again_req_07() -> Outcome
     server.cli(&["LPUSH", LIST, "job"]);
     let running = Some("periodic:running:p".into());
     let locks = JobLocks { jid: "j".into(), running, until_executed: true, unique: None };
-    recover(&redis, vec![Orphan { locks, ..orphan("job", "q") }]).await?;
+    recover(&redis, vec![Orphan { traces: JobTraces { locks, ..counted("job") }, ..orphan("job", "q") }])
+        .await?;
     assert_eq!(server.cli(&["GET", "periodic:running:p"]), "j");
     assert!(server.cli(&["TTL", "periodic:running:p"]).as_int() > Some(86_000));
     Ok(())
@@ -183,8 +203,7 @@ async fn where_dead_refuses_it_a_repeat_orphan_is_parked_and_filed_later_maxo_03
         score: EpochSeconds::new(5.0),
         entry: raw("job died"),
         counted: true,
-        counter: Some("cogworker:orphanings:job".into()),
-        locks: JobLocks::default(),
+        traces: counted("job"),
     };
     let source = || redis.keys().repeat_orphans();
     let refused = scripts::file_records(&redis, source(), vec![filing()]).await?;
@@ -222,13 +241,17 @@ async fn complete_burials_swaps_a_raw_entry_once_maxo_10() -> Outcome {
     let burial = || {
         let unique = Some("cogworker:unique:u".into());
         let locks = JobLocks { jid: "j".into(), unique, ..JobLocks::default() };
-        let counter = "cogworker:orphanings:job".into();
-        RawBurial { job: raw("job"), entry: b"job died".to_vec(), counter, locks }
+        let traces = JobTraces { locks, ..counted("job") };
+        RawBurial { job: raw("job"), entry: raw("job died"), traces }
     };
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Gone], "put there otherwise");
+    assert_eq!(
+        scripts::complete_burials(&redis, vec![burial()]).await?.0,
+        [Step::Gone],
+        "put there otherwise"
+    );
     server.cli(&["SET", "cogworker:orphanings:job", "2"]);
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Applied]);
-    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?, [Step::Gone]);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?.0, [Step::Applied]);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?.0, [Step::Gone]);
     let dead = server.cli(&["ZRANGE", "cogworker:dead", "0", "-1", "WITHSCORES"]).strings();
     assert_eq!(dead, ["job died", "7.5"]);
     assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
@@ -248,10 +271,146 @@ async fn prune_processes_takes_off_only_those_whose_presence_lapsed() -> Outcome
 }
 
 #[tokio::test]
-async fn newest_inprogress_begins_with_the_newest_after_those_skipped() -> Outcome {
+async fn peek_list_reads_from_either_end_as_much_as_one_call_should_carry() -> Outcome {
     let (server, redis) = start().await?;
-    server.cli(&["LPUSH", LIST, "old", "newer", "newest"]);
-    assert_eq!(scripts::newest_inprogress(&redis, DEAD, 0).await?, [raw("newest"), raw("newer"), raw("old")]);
-    assert_eq!(scripts::newest_inprogress(&redis, DEAD, 2).await?, [raw("old")]);
+    let list = || redis.keys().inprogress(DEAD);
+    server.cli(&["RPUSH", LIST, "a", "b", "c"]);
+    let peek = |end, skip| scripts::peek_list(&redis, list(), end, skip);
+    let peeked = peek(ListEnd::Left, 0).await?;
+    assert_eq!((peeked.elements, peeked.more), (vec![raw("a"), raw("b"), raw("c")], false));
+    let peeked = peek(ListEnd::Right, 1).await?;
+    assert_eq!((peeked.elements, peeked.more), (vec![raw("b"), raw("a")], false));
+    assert!(peek(ListEnd::Left, 3).await?.elements.is_empty());
+
+    // One that is larger than a call should carry comes alone.
+    let large = "x".repeat(scripts::BATCH_BYTES + 1);
+    server.cli(&[
+        "RPUSH",
+        LIST,
+        &large,
+        &large[..scripts::BATCH_BYTES / 2],
+        &large[..scripts::BATCH_BYTES / 2],
+    ]);
+    let lengths = async |skip| -> Result<(Vec<usize>, bool), RedisError> {
+        let peeked = peek(ListEnd::Left, skip).await?;
+        Ok((peeked.elements.iter().map(Bytes::len).collect(), peeked.more))
+    };
+    assert_eq!(lengths(0).await?, (vec![1; 3], true));
+    assert_eq!(lengths(3).await?, (vec![large.len()], true));
+    assert_eq!(lengths(4).await?, (vec![scripts::BATCH_BYTES / 2; 2], false));
+    let many: Vec<String> = (0..scripts::BATCH_LIMIT).map(|number| number.to_string()).collect();
+    server.cli(&["DEL", LIST]);
+    server.cli(&["RPUSH", LIST].into_iter().chain(many.iter().map(String::as_str)).collect::<Vec<_>>());
+    let peeked = peek(ListEnd::Left, 0).await?;
+    assert_eq!((peeked.elements.len(), peeked.more), (scripts::BATCH_LIMIT, false));
+    server.cli(&["RPUSH", LIST, "more"]);
+    let peeked = peek(ListEnd::Left, 0).await?;
+    assert_eq!((peeked.elements.len(), peeked.more), (scripts::BATCH_LIMIT, true));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_job_recovered_too_often_is_left_until_its_entry_for_dead_is_given() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "often", "once"]);
+    server.cli(&["SET", "cogworker:orphanings:often", "1"]);
+    let without = |job| Orphan { burial: None, ..orphan(job, "q") };
+    let (steps, left, _) = recover(&redis, vec![without("once"), without("often")]).await?;
+    assert_eq!((steps, left), (vec![OrphanStep::Requeued, OrphanStep::TooOften], 1));
+    assert_eq!(server.cli(&["GET", "cogworker:orphanings:often"]), "1");
+    assert_eq!(list(&server, LIST), ["often"]);
+    assert_eq!(recover(&redis, vec![orphan("often", "q")]).await?.0, [OrphanStep::Buried]);
+    assert_eq!(recover(&redis, vec![without("often")]).await?.0, [OrphanStep::Gone]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn find_dead_processes_judges_many_at_once_as_recover_jobs_does() -> Outcome {
+    let (server, redis) = start().await?;
+    let now = server_time(&server);
+    server.cli(&["HSET", "cogworker:process:lives", "busy", "0"]);
+    server.cli(&["SET", "cogworker:process:odd", "x"]);
+    for (identity, stamp) in [("young", (now - 120).to_string()), ("old", (now - 301).to_string())] {
+        server.cli(&["HSET", "cogworker:last_beat", identity, &stamp]);
+    }
+    server.cli(&["HSET", "cogworker:last_beat", "unreadable", "x", "lives", "1"]);
+    let names = ["lives", "odd", "young", "old", "unreadable", "unknown"].map(str::to_owned);
+    let mut dead = Vec::new();
+    for name in &names {
+        if matches!(scripts::recover_jobs(&redis, name, LIMITS, Vec::new()).await?, Recovered::Dead { .. }) {
+            dead.push(name.clone());
+        }
+    }
+    assert_eq!(dead, ["old", "unreadable", "unknown"]);
+    let found = |names: Vec<String>| {
+        let redis = redis.clone();
+        async move { scripts::find_dead_processes(&redis, LIMITS.orphan_threshold, &names).await }
+    };
+    assert_eq!(found(names.to_vec()).await?, dead);
+    assert!(found(Vec::new()).await?.is_empty());
+    // Without any stamps it is told by the presence.
+    server.cli(&["SET", "cogworker:last_beat", "damaged"]);
+    assert_eq!(found(names.to_vec()).await?, ["young", "old", "unreadable", "unknown"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn find_raw_burials_looks_through_dead_page_by_page_down_to_an_age_maxo_10() -> Outcome {
+    let (server, redis) = start().await?;
+    let complete = r#"{"error_class":"E"}"#;
+    let large = "x".repeat(scripts::BATCH_BYTES);
+    server.cli(&["ZADD", "cogworker:dead", "1", "raw 1", "2", complete, "3", &large, "4", "raw 4"]);
+    let find = async |skip, oldest: Option<f64>| -> Result<_, RedisError> {
+        let found = scripts::find_raw_burials(&redis, skip, oldest.map(EpochSeconds::new)).await?;
+        Ok((found.entries, found.seen, found.more))
+    };
+    assert_eq!(find(0, None).await?, (vec![raw("raw 4")], 1, true));
+    assert_eq!(find(1, None).await?, (vec![Bytes::from(large)], 1, true));
+    assert_eq!(find(2, None).await?, (vec![raw("raw 1")], 2, false));
+    assert_eq!(find(2, Some(1.5)).await?, (vec![], 1, false));
+    assert_eq!(find(4, None).await?, (vec![], 0, false));
+    Ok(())
+}
+
+#[tokio::test]
+async fn failures_that_cannot_be_counted_are_told_and_counted_later_proc_14() -> Outcome {
+    let (server, redis) = start().await?;
+    let keys = redis.keys();
+    let damaged = keys.stats_failed();
+    server.cli(&["RPUSH", &damaged, "no number"]);
+    // Each way into dead that counts.
+    server.cli(&["LPUSH", LIST, "orphan"]);
+    server.cli(&["SET", "cogworker:orphanings:orphan", "1"]);
+    let recovered = scripts::recover_jobs(&redis, DEAD, LIMITS, vec![orphan("orphan", "q")]).await?;
+    let Recovered::Dead { count: recovered, .. } = recovered else { return Err("alive".into()) };
+
+    server.cli(&["RPUSH", "cogworker:repeat_orphans", "parked"]);
+    let (target, entry) = (keys.dead(), raw("parked died"));
+    let (element, score, traces) = (raw("parked"), EpochSeconds::new(5.0), counted("parked"));
+    let filing = Filing::File { element, target, score, entry, counted: true, traces };
+    let filed = scripts::file_records(&redis, keys.repeat_orphans(), vec![filing]).await?.count;
+
+    server.cli(&["ZADD", "cogworker:dead", "7", "raw"]);
+    server.cli(&["SET", "cogworker:orphanings:raw", "2"]);
+    let burial = RawBurial { job: raw("raw"), entry: raw("raw died"), traces: counted("raw") };
+    let (_, completed) = scripts::complete_burials(&redis, vec![burial]).await?;
+
+    server.cli(&["ZADD", "cogworker:schedule", "1", "due"]);
+    let mut moves = Moves::new(keys.schedule(), None);
+    moves.to_dead(raw("due"), b"due died".to_vec(), EpochSeconds::new(1.0));
+    let moved = scripts::move_entries(&redis, moves).await?.count;
+
+    assert_eq!(server.cli(&["ZCARD", "cogworker:dead"]), 4);
+    let again = scripts::count_failures(&redis, 4).await?;
+    for count in [&recovered, &filed, &completed, &moved] {
+        assert_eq!((count.missing, matches!(count.error, Some(RedisError::WrongType(_)))), (1, true));
+    }
+    assert_eq!((again.missing, again.error.is_some()), (4, true));
+    server.cli(&["DEL", &damaged]);
+    let counted = scripts::count_failures(&redis, 4).await?;
+    assert_eq!((counted.missing, counted.error.is_none()), (0, true));
+    assert_eq!(server.cli(&["GET", &damaged]), "4");
+    let hours = server.cli(&["KEYS", "cogworker:throughput:*"]).strings();
+    assert_eq!(server.cli(&["HGET", &hours[0], "failed"]), "4");
     Ok(())
 }

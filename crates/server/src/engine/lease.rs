@@ -15,6 +15,8 @@ const MARGIN: Duration = Duration::from_secs(10);
 pub(crate) struct Lease {
     base: Instant,
     length: Duration,
+    /// How long it is good for when only the presence tells of this process.
+    presence: Duration,
     /// How long others wait without a beat.
     others_wait: Duration,
     /// Milliseconds from `base`.
@@ -27,14 +29,18 @@ impl Lease {
     /// Others wait until the presence is gone and the last beat is older than `orphan_threshold`.
     pub(crate) fn new(orphan_threshold: Duration, presence_ttl: Duration) -> Self {
         let others_wait = orphan_threshold.max(presence_ttl);
-        let length = others_wait.saturating_sub(MARGIN).max(others_wait / 2);
+        let until = |wait: Duration| wait.saturating_sub(MARGIN).max(wait / 2);
+        let (length, presence) = (until(others_wait), until(presence_ttl));
         let good_until = AtomicU64::new(millis(length));
-        Self { base: Instant::now(), length, others_wait, good_until, missed: AtomicBool::new(false) }
+        let missed = AtomicBool::new(false);
+        Self { base: Instant::now(), length, presence, others_wait, good_until, missed }
     }
 
-    /// A beat that was sent at `sent_at` arrived.
-    pub(crate) fn renew(&self, sent_at: Instant) {
-        let until = sent_at.saturating_duration_since(self.base).saturating_add(self.length);
+    /// A beat that was sent at `sent_at` arrived. Without its time on record, others go by the presence
+    /// alone, and wait for less long.
+    pub(crate) fn renew(&self, sent_at: Instant, on_record: bool) {
+        let length = if on_record { self.length } else { self.presence.min(self.length) };
+        let until = sent_at.saturating_duration_since(self.base).saturating_add(length);
         let before = self.good_until.fetch_max(millis(until), Ordering::AcqRel);
         // The beat before this one was `length` earlier than what it was good for.
         let silent = millis(until).saturating_sub(before);
@@ -91,19 +97,27 @@ mod tests {
     fn a_beat_counts_from_when_it_was_sent_and_never_shortens_the_lease() {
         let lease = Lease::new(5 * MINUTE, MINUTE);
         let sent = lease.base + MINUTE;
-        lease.renew(sent);
+        lease.renew(sent, true);
         assert_eq!(lease.good_until(), sent + lease.length());
-        lease.renew(lease.base);
+        lease.renew(lease.base, true);
         assert_eq!(lease.good_until(), sent + lease.length());
         assert!(!lease.take_missed());
     }
 
     #[test]
+    fn a_beat_whose_time_is_not_on_record_is_good_for_the_presence_alone() {
+        let lease = Lease::new(5 * MINUTE, MINUTE);
+        let sent = lease.base + 5 * MINUTE;
+        lease.renew(sent, false);
+        assert_eq!(lease.good_until(), sent + Duration::from_secs(50));
+    }
+
+    #[test]
     fn a_beat_after_a_silence_in_which_others_may_have_acted_is_noticed_once() {
         let lease = Lease::new(5 * MINUTE, MINUTE);
-        lease.renew(lease.base + Duration::from_secs(299));
+        lease.renew(lease.base + Duration::from_secs(299), true);
         assert!(!lease.take_missed(), "they wait for 300 s");
-        lease.renew(lease.base + Duration::from_secs(299 + 300));
+        lease.renew(lease.base + Duration::from_secs(299 + 300), true);
         assert!(lease.take_missed());
         assert!(!lease.take_missed());
     }

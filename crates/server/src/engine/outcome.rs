@@ -6,7 +6,7 @@ use bytes::Bytes;
 use cogworker_core::failure::Failure;
 use cogworker_core::formats::{AttemptOutcome, AttemptRecord, RunRecord, UnsettledRecord};
 use cogworker_core::keys::{Key, KeySpace};
-use cogworker_core::locks::JobLocks;
+use cogworker_core::locks::{JobLocks, JobTraces};
 use cogworker_core::raw_job::{NotAJob, RawJob};
 use cogworker_core::scripts::{Effect, SettleBatch, Traces};
 use cogworker_core::time::EpochSeconds;
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) enum Fate {
     /// It ran well.
-    Done { orphan_counter: Key, locks: JobLocks },
+    Done { traces: JobTraces },
     /// It failed: into retry or dead.
     Filed(Box<Filed>),
     /// It failed and could not be filed before the end: another process files it.
@@ -86,10 +86,9 @@ impl Outcome {
     }
 
     pub(crate) fn done(claim: Claim, ended: &EndedRun<'_>, rules: Rules<'_>) -> Self {
-        let orphan_counter = rules.keys.orphanings(ended.job.jid());
-        let locks = JobLocks::of(ended.job, rules.keys);
+        let traces = JobTraces::of(ended.job, rules.keys);
         let effects = ended.effects("complete", None, rules);
-        Self { effects, ..Self::new(claim, Fate::Done { orphan_counter, locks }) }
+        Self { effects, ..Self::new(claim, Fate::Done { traces }) }
     }
 
     /// Decides between retry and dead (OPT-08, RETRY-01 to RETRY-06, DEAD-01 to DEAD-03), unless a
@@ -120,11 +119,10 @@ impl Outcome {
             (None, _) => AttemptOutcome::Dead,
         };
         let jid = job.jid();
-        let mut traces = Traces { locks: JobLocks::of(job, rules.keys), ..Traces::default() };
+        let mut traces = Traces { attempt: None, job: JobTraces::of(job, rules.keys) };
         if !jid.is_empty() {
             let record = AttemptRecord::new(attempt_number, now, outcome, failure);
             traces.attempt = Some((rules.keys.job_attempts(jid), record.to_json()));
-            traces.orphan_counter = Some(rules.keys.orphanings(jid));
         }
         let state = if delay.is_some() { "retrying" } else { "failed" };
         let effects = ended.effects(state, Some(failure), rules);
@@ -195,8 +193,8 @@ impl Outcome {
     /// After a lost acknowledgement of a popped job: its locks, if it has any, are still to be released,
     /// and nothing is to be counted again. False when nothing is left to do.
     pub(crate) fn reduce_to_release(&mut self) -> bool {
-        let Fate::Done { locks, .. } = &mut self.fate else { return true };
-        let locks = std::mem::take(locks);
+        let Fate::Done { traces } = &mut self.fate else { return true };
+        let locks = std::mem::take(&mut traces.locks);
         let any = !locks.is_empty();
         self.effects.clear();
         self.fate = Fate::Released { locks };
@@ -212,7 +210,7 @@ impl Outcome {
     pub(crate) fn add_to(&self, batch: &mut SettleBatch) {
         let raw = self.claim.raw.clone();
         match &self.fate {
-            Fate::Done { orphan_counter, locks } => batch.acknowledge(raw, orphan_counter.clone(), locks),
+            Fate::Done { traces } => batch.acknowledge(raw, traces),
             Fate::Filed(filed) => {
                 let Filed { set, score, entry, traces, lock_ttl, .. } = &**filed;
                 batch.file(raw, set.clone(), *score, entry.clone(), traces.clone(), *lock_ttl);

@@ -134,6 +134,13 @@ impl Pulse {
         millis(self.epoch.elapsed()) + 1
     }
 
+    /// What takes too long is counted from now on.
+    pub(crate) fn begin(&self, now: u64) {
+        self.thread_turned(now);
+        self.activity.store(pack(Activity::NotBegun, now), Ordering::Relaxed);
+        self.disconnected.store(now, Ordering::Relaxed);
+    }
+
     pub(crate) fn thread_turned(&self, now: u64) {
         self.thread_turned.store(now, Ordering::Relaxed);
     }

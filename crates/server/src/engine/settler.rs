@@ -7,7 +7,7 @@ use bytes::Bytes;
 use cogworker_core::failure::Failure;
 use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, Step};
+use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step};
 
 use super::outcome::{Fate, Outcome};
 
@@ -20,6 +20,10 @@ pub(crate) struct Settler {
     /// Outcomes that their destination refused: they wait apart, so that they hold up nobody.
     refused: Vec<Outcome>,
     refused_until: Option<Instant>,
+    /// Counts the calls of unknown fate: late ones of an older generation do nothing.
+    generation: u64,
+    /// No call of this generation has been answered yet.
+    unconfirmed: bool,
     uncounted: (u64, u64),
     sent_uncounted: (u64, u64),
     /// Nothing is sent before this, after a failed call.
@@ -35,8 +39,8 @@ pub(crate) struct Effects {
     pub(crate) lost: Vec<String>,
     /// Why an outcome could not be written; it is tried again.
     pub(crate) error: Option<RedisError>,
-    /// Why something beside the outcomes could not be written.
-    pub(crate) effect_error: Option<RedisError>,
+    /// What beside the outcomes could not be written, and why.
+    pub(crate) side_errors: Vec<(SideStep, RedisError)>,
     /// Jobs that stand in dead now, and why.
     pub(crate) deaths: Vec<(Bytes, Failure)>,
 }
@@ -75,7 +79,7 @@ impl Settler {
         if self.is_busy() {
             return None;
         }
-        let waiting = self.not_before.filter(|_| !self.waiting.is_empty());
+        let waiting = self.not_before.filter(|_| self.unconfirmed || !self.waiting.is_empty());
         let refused = self.refused_until;
         match (waiting, refused) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -92,9 +96,13 @@ impl Settler {
         self.all().map(|outcome| &outcome.claim.raw)
     }
 
-    /// True while a re-sent outcome is not confirmed: what is on the list is then uncertain.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// True while a call whose reply got lost may still arrive: what is on the list is then uncertain.
     pub(crate) fn fate_is_open(&self) -> bool {
-        self.waiting.iter().chain(&self.under_way).any(|outcome| outcome.tried)
+        self.unconfirmed || self.waiting.iter().chain(&self.under_way).any(|outcome| outcome.tried)
     }
 
     /// The next batch, if anything waits and no call is under way.
@@ -105,7 +113,7 @@ impl Settler {
         if self.refused_until.is_some_and(|at| at <= now) {
             self.refused_until = None;
             self.waiting.extend(self.refused.drain(..));
-        } else if self.waiting.is_empty() {
+        } else if self.waiting.is_empty() && !self.unconfirmed {
             return None;
         }
         let held = self.waiting.front().map_or(Held::Listed, |outcome| outcome.claim.held);
@@ -113,6 +121,7 @@ impl Settler {
         self.not_before = None;
         self.sent_uncounted = std::mem::take(&mut self.uncounted);
         let mut batch = SettleBatch::new(held, self.sent_uncounted);
+        batch.of_generation(self.generation);
         if let Some(limits) = history {
             batch.keep_history(limits);
         }
@@ -128,8 +137,9 @@ impl Settler {
     /// Takes the reply of the call under way. What was refused is tried again at `again_at`.
     pub(crate) fn settled(&mut self, settled: Settled, again_at: Instant) -> Effects {
         let mut effects =
-            Effects { error: settled.error, effect_error: settled.effect_error, ..Effects::default() };
+            Effects { error: settled.error, side_errors: settled.side_errors, ..Effects::default() };
         self.busy = false;
+        self.unconfirmed = false;
         self.uncounted.0 += settled.uncounted.0;
         self.uncounted.1 += settled.uncounted.1;
         if self.uncounted != (0, 0) {
@@ -161,6 +171,10 @@ impl Settler {
     pub(crate) fn failed(&mut self, fate_is_unknown: bool, again_at: Instant) {
         self.busy = false;
         self.not_before = Some(again_at);
+        if fate_is_unknown {
+            self.generation += 1;
+            self.unconfirmed = true;
+        }
         if !fate_is_unknown && self.sent_uncounted != (0, 0) {
             self.uncounted.0 += self.sent_uncounted.0;
             self.uncounted.1 += self.sent_uncounted.1;

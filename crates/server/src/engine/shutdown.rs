@@ -43,6 +43,15 @@ impl Shutdown {
         Self { phase: Phase::Waiting { until: Instant::now() + limit } }
     }
 
+    /// Waits no longer for running jobs. False when it did not wait for them any more.
+    pub(crate) fn hurry(&mut self) -> bool {
+        let waits = matches!(self.phase, Phase::Waiting { until } if until > Instant::now());
+        if waits {
+            self.phase = Phase::Waiting { until: Instant::now() };
+        }
+        waits
+    }
+
     pub(crate) fn next_wake(&self) -> Instant {
         let until = match self.phase {
             Phase::Waiting { until } | Phase::Asked { until } => until,

@@ -31,6 +31,8 @@ pub(crate) struct Running {
     number: u64,
     abort: Option<AbortHandle>,
     aborted: bool,
+    /// Its job is not ours any more: nothing is written for it.
+    pub(crate) lost: bool,
     pub(crate) run: Run,
 }
 
@@ -98,6 +100,7 @@ impl Slots {
             number: self.runs,
             abort: None,
             aborted: false,
+            lost: false,
             run,
         });
         Some(RunId { slot, number: self.runs })
@@ -125,14 +128,11 @@ impl Slots {
         }
     }
 
-    /// Asks one run to end; its jid, when it had not been asked yet.
-    pub(crate) fn cancel(&self, run: RunId) -> Option<String> {
-        let running = self.slots[run.slot].running.as_ref().filter(|it| it.number == run.number)?;
-        let token = running.run.token();
-        if token.is_cancelled() {
-            return None;
-        }
-        token.cancel();
+    /// Notes that a run's job is not ours any more, and asks it to end; its jid.
+    pub(crate) fn lose(&mut self, run: RunId) -> Option<String> {
+        let running = self.slots[run.slot].running.as_mut().filter(|it| it.number == run.number)?;
+        running.lost = true;
+        running.run.token().cancel();
         Some(RawJob::parse(&running.claim.raw).map(|job| job.jid().to_owned()).unwrap_or_default())
     }
 

@@ -20,6 +20,8 @@ pub struct HealthLimits {
     pub dead: Duration,
     /// The oldest that the last good heartbeat may be.
     pub beat: Duration,
+    /// The oldest that the poller's last sign of life may be.
+    pub poll: Duration,
     /// A fetch that takes longer makes the worker unready.
     pub slow_call: Duration,
     /// A call to Redis that takes longer is given up and its connection replaced.
@@ -36,14 +38,17 @@ impl HealthLimits {
     /// The limits of a worker with these settings.
     pub fn of(config: &Config) -> Self {
         let command = config.redis.command_timeout;
+        // A script that the server forgot costs two commands.
+        let stuck_call = command * 2 + Duration::from_secs(5);
         Self {
             turn: Duration::from_secs(1),
             stall: Duration::from_secs(10),
             dead: Duration::from_secs(30),
             beat: config.timings.beat * 4,
             slow_call: (command + Duration::from_secs(2)).min(LONGEST_CALL),
-            // A script that the server forgot costs two commands.
-            stuck_call: command * 2 + Duration::from_secs(5),
+            // It sleeps for up to 5 s between two calls.
+            poll: stuck_call + Duration::from_secs(15),
+            stuck_call,
             wait_block: Duration::from_secs(30),
             slow_wait: Duration::from_secs(5),
             // The client itself gives up 3 s after the block time.

@@ -23,6 +23,7 @@ pub(crate) struct Report<'a> {
     busy: usize,
     queues: &'a [String],
     last_beat_age_s: Option<f64>,
+    last_poll_age_s: Option<f64>,
     fetch: FetchReport,
     redis: RedisReport,
 }
@@ -55,6 +56,7 @@ impl<'a> Report<'a> {
             busy: health.gauges.busy.load(Ordering::Relaxed),
             queues: &health.queues,
             last_beat_age_s: vitals.beaten_ago.map(seconds),
+            last_poll_age_s: findings.polled_ago.map(seconds),
             fetch: FetchReport {
                 state: vitals.activity.name(),
                 age_s: seconds(vitals.activity_age),

@@ -14,10 +14,14 @@ use crate::engine::{Activity, Vitals};
 #[derive(Debug, Clone)]
 pub(crate) struct Findings {
     pub(crate) vitals: Vitals,
+    /// There is no engine yet.
+    pub(crate) building: bool,
     pub(crate) stopping: bool,
     pub(crate) quiet: bool,
     /// How long Redis has been away.
     pub(crate) away_for: Option<Duration>,
+    /// When the poller last showed itself.
+    pub(crate) polled_ago: Option<Duration>,
 }
 
 /// Where a worker is in its life.
@@ -43,6 +47,14 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn of(findings: &Findings, limits: &HealthLimits) -> Self {
         let vitals = &findings.vitals;
+        if findings.building {
+            // No engine can stall or lack Redis yet, and a restart would only build anew.
+            let (state, reason) = match findings.stopping {
+                true => (State::Stopping, "stopping"),
+                false => (State::Starting, "starting: the application is being built"),
+            };
+            return Self { state, live: true, ready: false, reasons: vec![reason.into()] };
+        }
         let state = match vitals.beaten_ago {
             _ if findings.stopping => State::Stopping,
             None => State::Starting,
@@ -68,6 +80,9 @@ impl Verdict {
         }
         if let Some(age) = vitals.beaten_ago.filter(|age| *age > limits.beat) {
             reasons.push(format!("the last heartbeat that reached redis is {} old", shown(age)));
+        }
+        if let Some(age) = findings.polled_ago.filter(|age| state == State::Working && *age > limits.poll) {
+            reasons.push(format!("schedule and retry were last polled {} ago", shown(age)));
         }
         Self { state, live: vitals.stalled_for < limits.dead, ready: reasons.is_empty(), reasons }
     }
@@ -134,7 +149,14 @@ mod tests {
             beaten_ago: Some(SECOND * 3),
             disconnected_for: None,
         };
-        Findings { vitals, stopping: false, quiet: false, away_for: None }
+        Findings {
+            vitals,
+            building: false,
+            stopping: false,
+            quiet: false,
+            away_for: None,
+            polled_ago: Some(SECOND * 5),
+        }
     }
 
     fn limits(command_timeout: Duration) -> HealthLimits {
@@ -167,6 +189,14 @@ mod tests {
     }
 
     #[test]
+    fn a_poller_that_is_stuck_is_unready_and_live() {
+        assert!(but(|it| it.polled_ago = Some(SECOND * 30)).ready);
+        let verdict = but(|it| it.polled_ago = Some(SECOND * 31));
+        assert_eq!((verdict.live, verdict.ready), (true, false));
+        assert_eq!(verdict.reasons, ["schedule and retry were last polled 31.0 s ago"]);
+    }
+
+    #[test]
     fn starting_quiet_and_stopping_are_unready_and_live() {
         for (verdict, state) in [
             (but(|it| it.vitals.beaten_ago = None), State::Starting),
@@ -174,6 +204,24 @@ mod tests {
             (but(|it| (it.quiet, it.stopping) = (true, true)), State::Stopping),
         ] {
             assert_eq!((verdict.state, verdict.live, verdict.ready), (state, true, false));
+        }
+    }
+
+    #[test]
+    fn a_worker_whose_application_is_being_built_is_live_and_starting_however_long() {
+        let built = |stopping| {
+            but(|it| {
+                (it.building, it.stopping) = (true, stopping);
+                (it.vitals.stalled_for, it.away_for) = (SECOND * 9999, Some(SECOND * 9999));
+            })
+        };
+        for (stopping, state, reason) in [
+            (false, State::Starting, "starting: the application is being built"),
+            (true, State::Stopping, "stopping"),
+        ] {
+            let Verdict { state: found, live, ready, reasons } = built(stopping);
+            assert_eq!((found, live, ready), (state, true, false));
+            assert_eq!(reasons, [reason]);
         }
     }
 

@@ -23,6 +23,9 @@ use crate::identity::rss_kb;
 use crate::outage::Outage;
 use crate::services::supervise;
 
+/// A beat that failed is made again so soon: the connection may have been replaced by then.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
 /// What a heartbeat needs to know.
 #[derive(Clone)]
 pub(crate) struct Heartbeat {
@@ -92,25 +95,29 @@ impl Heartbeat {
             // The same settings worked for the first beat.
             Err(failure) => return self.outage.report("the heartbeat", &failure),
         };
+        let mut pause = self.timings.beat;
         let mut failed_before = false;
         loop {
             tokio::select! {
                 () = stop.cancelled() => break,
-                () = tokio::time::sleep(self.timings.beat) => {}
+                () = tokio::time::sleep(pause) => {}
             }
             let beaten = async {
                 self.beat().await?;
                 self.hold_locks(failed_before).await
             };
-            tokio::select! {
+            let beaten = tokio::select! {
                 () = stop.cancelled() => break,
-                beaten = beaten => {
-                    failed_before = beaten.is_err();
-                    if let Err(failure) = beaten {
-                        self.outage.report("the heartbeat", &failure);
-                    }
+                beaten = beaten => beaten,
+            };
+            failed_before = beaten.is_err();
+            pause = match beaten {
+                Ok(()) => self.timings.beat,
+                Err(failure) => {
+                    self.outage.report("the heartbeat", &failure);
+                    if failure.is_outage() { AGAIN_AFTER.min(self.timings.beat) } else { self.timings.beat }
                 }
-            }
+            };
         }
         self.redis.close().await;
     }
@@ -121,7 +128,8 @@ impl Heartbeat {
         let runs = self.gauges.running_locks.all();
         for runs in runs.chunks(scripts::BATCH_LIMIT) {
             let ttl = self.running_lock_ttl;
-            scripts::hold_running_locks(&self.redis, &self.identity, ttl, failed_before, runs).await?;
+            let call = scripts::hold_running_locks(&self.redis, &self.identity, ttl, failed_before, runs);
+            within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
         }
         Ok(())
     }
@@ -142,7 +150,8 @@ impl Heartbeat {
         let call = scripts::beat(&self.redis, &beat);
         let BeatReply { errors, paused, processes } =
             within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
-        self.lease.renew(sent_at);
+        let on_record = errors.iter().all(|(registry, _)| registry != "last beats");
+        self.lease.renew(sent_at, on_record);
         self.pulse.beaten(self.pulse.now());
         self.gauges.processes.store(processes as usize, Ordering::Relaxed);
         self.outage.recovered("the first heartbeat");

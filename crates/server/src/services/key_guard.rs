@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cogworker_core::keys::{Key, KeySpace, KeyType};
-use cogworker_core::redis::{Call, Redis, RedisError};
+use cogworker_core::redis::{Call, RedisError};
 use cogworker_core::scripts::{self, BATCH_LIMIT, PAGE_LIMIT, WrongKey};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+use super::line::Line;
 use crate::outage::Outage;
 
 /// The newest copies of a key that are kept (GUARD-07).
@@ -27,7 +28,7 @@ const PLACE: &str = "checking keys";
 
 #[derive(Clone)]
 pub(crate) struct KeyGuard {
-    redis: Redis,
+    line: Line,
     identity: Arc<str>,
     queues: Arc<[String]>,
     period: Duration,
@@ -49,13 +50,13 @@ type KeysOf = fn(&KeySpace, &str) -> Vec<(Key, KeyType)>;
 
 impl KeyGuard {
     pub(crate) fn new(
-        redis: Redis,
+        line: Line,
         identity: Arc<str>,
         queues: Arc<[String]>,
         period: Duration,
         outage: Arc<Outage>,
     ) -> Self {
-        Self { redis, identity, queues, period, outage, unpruned: Arc::default() }
+        Self { line, identity, queues, period, outage, unpruned: Arc::default() }
     }
 
     /// The check before the first fetch. Redis failing here does not keep the worker from starting.
@@ -118,7 +119,7 @@ impl KeyGuard {
     /// # Errors
     /// While Redis is away. Other failures are logged, and concern only their part (GUARD-01).
     pub(crate) async fn check(&self) -> Result<Vec<WrongKey>, RedisError> {
-        let keys = self.redis.keys();
+        let keys = self.line.keys();
         let mut wrong = Vec::new();
         self.part(self.check_keys(&keys.guarded(), &mut wrong).await)?;
         let registries: [(Key, KeyType, KeysOf); 4] = [
@@ -166,8 +167,11 @@ impl KeyGuard {
     ) -> Result<(), RedisError> {
         let mut cursor = Some(0);
         while let Some(from) = cursor {
-            let step = scripts::scan_members(&self.redis, registry.clone(), kind, from, BATCH_LIMIT).await?;
-            let keys: Vec<_> = step.found.iter().flat_map(|name| keys_of(self.redis.keys(), name)).collect();
+            let step = self
+                .line
+                .call(PLACE, |redis| scripts::scan_members(redis, registry.clone(), kind, from, BATCH_LIMIT));
+            let step = step.await?;
+            let keys: Vec<_> = step.found.iter().flat_map(|name| keys_of(self.line.keys(), name)).collect();
             self.check_keys(&keys, wrong).await?;
             cursor = step.next;
         }
@@ -176,7 +180,7 @@ impl KeyGuard {
 
     async fn check_keys(&self, keys: &[(Key, KeyType)], wrong: &mut Vec<WrongKey>) -> Result<(), RedisError> {
         for page in keys.chunks(BATCH_LIMIT) {
-            for found in scripts::quarantine_keys(&self.redis, page).await? {
+            for found in self.line.call(PLACE, |redis| scripts::quarantine_keys(redis, page)).await? {
                 self.tell(&found);
                 wrong.push(found);
             }
@@ -215,11 +219,12 @@ impl KeyGuard {
     /// Removes all but the newest copies of the keys that were moved (GUARD-07, GUARD-08). Goes
     /// through the whole keyspace, so only after something was moved.
     async fn prune(&self, moved: &BTreeSet<Key>) -> Result<(), RedisError> {
-        let keys = self.redis.keys();
+        let keys = self.line.keys();
         let mut copies: BTreeMap<Key, BTreeSet<(u64, Key)>> = BTreeMap::new();
         let (pattern, mut cursor) = (keys.quarantine_pattern(), Some(0));
         while let Some(from) = cursor {
-            let step = scripts::scan_keys(&self.redis, &pattern, from, PAGE_LIMIT).await?;
+            let step = self.line.call(PLACE, |redis| scripts::scan_keys(redis, &pattern, from, PAGE_LIMIT));
+            let step = step.await?;
             for copy in step.found {
                 if let Some(name) = keys.parse_quarantine(&copy).filter(|name| moved.contains(&name.key)) {
                     copies.entry(name.key).or_default().insert((name.epoch_ms, copy));
@@ -230,7 +235,7 @@ impl KeyGuard {
         let surplus: Vec<Key> = copies.into_values().flat_map(oldest_copies).collect();
         for page in surplus.chunks(BATCH_LIMIT) {
             let call = page.iter().fold(Call::new(), |call, copy| call.key(copy));
-            self.redis.command("UNLINK", call).await?;
+            self.line.call(PLACE, |redis| redis.command("UNLINK", call)).await?;
         }
         Ok(())
     }
@@ -263,6 +268,7 @@ fn periodic_keys(keys: &KeySpace, pjid: &str) -> Vec<(Key, KeyType)> {
 
 #[cfg(test)]
 mod tests {
+    use cogworker_core::redis::Redis;
     use cogworker_core::redis_config::RedisConfig;
 
     use super::*;
@@ -272,9 +278,9 @@ mod tests {
         let redis = cogworker_testing::TestRedis::start().unwrap();
         let config = RedisConfig::new(&redis.url()).unwrap().with_command_timeout(Duration::from_millis(50));
         redis.stop();
-        let connection = Redis::connect_lazily(&config).unwrap();
+        let line = Line::new(Redis::connect_lazily(&config).unwrap(), Duration::from_secs(5));
         let period = Duration::from_secs(60);
-        let guard = KeyGuard::new(connection, "me".into(), Arc::new(["q".into()]), period, Arc::default());
+        let guard = KeyGuard::new(line, "me".into(), Arc::new(["q".into()]), period, Arc::default());
         let going = CancellationToken::new();
         let check = timeout(Duration::from_secs(5), guard.at_boot(&going)).await.unwrap();
         assert_eq!((check.moved, check.pause), (false, OUTAGE_PAUSE));

@@ -1,12 +1,14 @@
 //! Puts jobs on their queues when they are due: from schedule, and from retry.
 
+mod last_poll;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cogworker_core::raw_job::{NotAJob, RawJob};
-use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT, Moves, Step};
 use cogworker_core::time::EpochSeconds;
 use cogworker_core::{payload_edit, unparseable};
@@ -14,6 +16,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+pub(crate) use self::last_poll::LastPoll;
+use super::line::Line;
+use super::uncounted::Uncounted;
 use crate::engine::Gauges;
 use crate::outage::Outage;
 
@@ -27,14 +32,17 @@ const ERROR_PAUSE: Duration = Duration::from_secs(1);
 const JITTER_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Keeps a delayed job within 50 ms of its time, also when crashed processes are counted too.
 const LONGEST_JITTER: Duration = Duration::from_millis(40);
+const COUNTING: &str = "counting failures";
 
 #[derive(Clone)]
 pub(crate) struct Poller {
-    pub(crate) redis: Redis,
+    pub(crate) line: Line,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
     /// Something may be due earlier than is known.
     pub(crate) wake: Arc<Notify>,
+    pub(crate) uncounted: Arc<Uncounted>,
+    pub(crate) last_poll: Arc<LastPoll>,
 }
 
 /// A sorted set of jobs that are due later.
@@ -54,7 +62,7 @@ enum Drained {
 
 impl Poller {
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let keys = self.redis.keys();
+        let keys = self.line.keys();
         let schedule = |place, key| Schedule { place, key, not_before: Instant::now() };
         let mut schedules = [
             schedule("polling the schedule", keys.schedule()),
@@ -67,6 +75,12 @@ impl Poller {
                 () = stop.cancelled() => return,
                 sleep = self.pass(&mut schedules) => sleep,
             };
+            // Not cut off by a stop: what becomes of a count that is cut off is not known.
+            if let Err(failure) = self.uncounted.catch_up(&self.line).await {
+                self.outage.report(COUNTING, &failure);
+            } else {
+                self.outage.recovered(COUNTING);
+            }
             let processes = self.gauges.processes.load(Ordering::Relaxed);
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -79,6 +93,7 @@ impl Poller {
     /// Moves everything that is due; how long to sleep after it.
     async fn pass(&self, schedules: &mut [Schedule]) -> Duration {
         let mut sleep = LONGEST_SLEEP;
+        self.last_poll.mark();
         if self.is_quiet() {
             return sleep;
         }
@@ -89,7 +104,7 @@ impl Poller {
                 sleep = sleep.min(pause);
                 continue;
             }
-            let drained = self.drain(&schedule.key).await;
+            let drained = self.drain(schedule.place, &schedule.key).await;
             if drained.is_ok() {
                 self.outage.recovered(schedule.place);
             }
@@ -113,11 +128,15 @@ impl Poller {
     }
 
     /// Moves every due entry of one set, unless the process becomes quiet meanwhile (SCHED-10).
-    async fn drain(&self, source: &str) -> Result<Drained, RedisError> {
+    async fn drain(&self, place: &'static str, source: &str) -> Result<Drained, RedisError> {
         while !self.is_quiet() {
             let now = EpochSeconds::now();
-            let due =
-                scripts::due_jobs(&self.redis, source.to_owned(), now, BATCH_LIMIT, BATCH_BYTES).await?;
+            let due = self.line.call(place, |redis| {
+                scripts::due_jobs(redis, source.to_owned(), now, BATCH_LIMIT, BATCH_BYTES)
+            });
+            let due = due.await;
+            self.last_poll.mark();
+            let due = due?;
             if !due.entries.is_empty() && !self.move_on(source, &due.entries, now).await? {
                 return Ok(Drained::Stuck);
             }
@@ -152,7 +171,10 @@ impl Poller {
                 unusable.push((at, reason));
             }
         }
-        let moved = scripts::move_entries(&self.redis, moves).await?;
+        let moved = self.line.call("moving due jobs", |redis| scripts::move_entries(redis, moves)).await;
+        self.last_poll.mark();
+        let moved = moved?;
+        self.uncounted.note(moved.count);
         for (at, reason) in unusable {
             if moved.steps.get(at) == Some(&Step::Applied) {
                 error!("buried an entry that can never run: {reason}");

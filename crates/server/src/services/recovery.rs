@@ -8,28 +8,34 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cogworker_core::failure::Failure;
-use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, BATCH_LIMIT, RecoveryLimits};
+use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+use super::line::Line;
+use super::uncounted::Uncounted;
 use crate::deaths::Deaths;
 use crate::engine::Gauges;
 use crate::outage::Outage;
 
 /// A pass that an outage broke off is made again so soon (SCHED-14).
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+const PLACE: &str = "recovering jobs";
 
 /// Looks for orphans at the start and every minute (REC-05, SCHED-11, SCHED-13).
 #[derive(Clone)]
 pub(crate) struct Recovery {
-    pub(crate) redis: Redis,
+    /// Of its own: what dead processes held may be much, and must not hold up live jobs.
+    pub(crate) line: Line,
     pub(crate) identity: Arc<str>,
     pub(crate) limits: RecoveryLimits,
     pub(crate) period: Duration,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
     pub(crate) deaths: Deaths,
+    pub(crate) uncounted: Arc<Uncounted>,
 }
 
 /// How far a pass came.
@@ -47,11 +53,12 @@ impl Recovery {
     pub(crate) async fn run(self, stop: CancellationToken) {
         // Who left no registration is found by a walk through all keys: once, since that is long.
         let mut scanned = false;
+        let mut burials_seen = None;
         loop {
             let scan = !scanned && !self.gauges.basic.load(Ordering::Relaxed);
             let pass = tokio::select! {
                 () = stop.cancelled() => return,
-                pass = self.pass(scan) => pass,
+                pass = self.pass(scan, &mut burials_seen) => pass,
             };
             let sleep = match pass {
                 Pass::Completed => {
@@ -70,9 +77,9 @@ impl Recovery {
         }
     }
 
-    async fn pass(&self, scan: bool) -> Pass {
-        const PLACE: &str = "recovering jobs";
-        match self.try_pass(scan).await {
+    /// `burials_seen` is the time up to which dead was looked through for raw burials.
+    async fn pass(&self, scan: bool, burials_seen: &mut Option<EpochSeconds>) -> Pass {
+        match self.try_pass(scan, burials_seen).await {
             Ok(pass) => {
                 self.outage.recovered(PLACE);
                 pass
@@ -85,23 +92,31 @@ impl Recovery {
     }
 
     /// Each part by itself: an error that is no outage is told and does not stop the others.
-    async fn try_pass(&self, scan: bool) -> Result<Pass, RedisError> {
-        let candidates = self.candidates(scan).await?;
-        for identity in candidates.iter().flatten().filter(|identity| ***identity != *self.identity) {
+    async fn try_pass(
+        &self,
+        scan: bool,
+        burials_seen: &mut Option<EpochSeconds>,
+    ) -> Result<Pass, RedisError> {
+        let dead = match self.candidates(scan).await? {
+            Some(candidates) => told(self.dead_among(candidates).await, || "look for dead processes".into())?,
+            None => None,
+        };
+        for identity in dead.iter().flatten() {
             let recovered = self.recover(identity).await;
             told(recovered, || format!("recover the jobs of {identity}"))?;
         }
         told(self.file_repeat_orphans().await, || "file jobs that were recovered too often".into())?;
         told(self.file_unsettled().await, || "file unsettled outcomes".into())?;
-        told(self.complete_burials().await, || "complete entries in dead".into())?;
+        told(self.complete_burials(burials_seen).await, || "complete entries in dead".into())?;
         told(self.prune_processes().await, || "take lapsed processes off the registry".into())?;
-        Ok(if candidates.is_some() { Pass::Completed } else { Pass::Blind })
+        Ok(if dead.is_some() { Pass::Completed } else { Pass::Blind })
     }
 
     async fn prune_processes(&self) -> Result<(), RedisError> {
-        let identities = scripts::list_members(&self.redis, self.redis.keys().processes()).await?;
+        let registry = self.line.keys().processes();
+        let identities = self.line.call(PLACE, |redis| scripts::list_members(redis, registry)).await?;
         for identities in identities.chunks(BATCH_LIMIT) {
-            scripts::prune_processes(&self.redis, identities).await?;
+            self.line.call(PLACE, |redis| scripts::prune_processes(redis, identities)).await?;
         }
         Ok(())
     }

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use cogworker_core::jid::Jid;
 use cogworker_core::locks::JobLocks;
 use cogworker_core::raw_job::RawJob;
-use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Fired, Slot};
 use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use self::state::{EntryState, Step};
+use super::line::Line;
 use crate::engine::Gauges;
 use crate::outage::Outage;
 use crate::periodic::Entry;
@@ -29,7 +30,7 @@ const PUBLISHING: &str = "publishing the schedule";
 
 #[derive(Clone)]
 pub(crate) struct Ticker {
-    pub(crate) redis: Redis,
+    pub(crate) line: Line,
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) replace: bool,
     pub(crate) catch_up: bool,
@@ -69,7 +70,9 @@ impl Ticker {
     async fn publish(&self) -> bool {
         let entries: Vec<_> =
             self.entries.iter().map(|entry| (entry.pjid.clone(), entry.published.clone())).collect();
-        match scripts::publish_schedule(&self.redis, &entries, self.replace).await {
+        let replace = self.replace;
+        let call = self.line.call(PUBLISHING, |redis| scripts::publish_schedule(redis, &entries, replace));
+        match call.await {
             Ok(()) => {
                 self.outage.recovered(PUBLISHING);
                 true
@@ -168,7 +171,7 @@ impl Ticker {
         let _ = job.prepare(now);
         let payload = job.payload(Some(now));
         let unique_lock =
-            RawJob::parse(&payload).ok().and_then(|job| JobLocks::of(&job, self.redis.keys()).unique);
+            RawJob::parse(&payload).ok().and_then(|job| JobLocks::of(&job, self.line.keys()).unique);
         let slot = Slot {
             pjid: &entry.pjid,
             at,
@@ -180,7 +183,7 @@ impl Ticker {
             lock_ttl: self.lock_ttl,
             catch_up: self.catch_up,
         };
-        scripts::fire_slot(&self.redis, slot).await
+        self.line.call(PLACE, |redis| scripts::fire_slot(redis, slot)).await
     }
 
     /// Until the next slot of any entry, or the next look at one that waits.

@@ -101,6 +101,9 @@ async fn watch(health: &Health) {
         // When this thread did not run either, the whole process was stopped.
         let process_ran = now - looked < period * 3;
         looked = now;
+        if health.is_building() {
+            continue;
+        }
         let vitals = pulse.vitals(pulse.now());
         if vitals.stalled_for < limits.stall {
             if let Some(since) = stalled_since.take() {

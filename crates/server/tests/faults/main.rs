@@ -3,6 +3,7 @@
 mod access;
 mod cluster;
 mod connections;
+mod frozen;
 mod lost_replies;
 mod program;
 mod replies;

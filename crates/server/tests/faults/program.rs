@@ -14,6 +14,9 @@ use crate::support::{Numbered, TestResult, Text, reach};
 
 /// Set where this program is the worker and not the test.
 const ROLE: &str = "COGWORKER_FAULTS_WORKER";
+/// Set where others are to take the worker for dead after [`SILENCE`].
+const SHORT_LEASE: &str = "COGWORKER_FAULTS_SHORT_LEASE";
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// A worker that says on its output which jobs it ran.
 pub(crate) struct Program {
@@ -37,7 +40,16 @@ impl Program {
 
     /// Starts it on `url` and waits until it works.
     pub(crate) fn working(url: &str) -> Result<Self, Box<dyn Error>> {
-        let mut program = Self::spawn(&[("REDIS_URL", url)])?;
+        Self::working_with(&[("REDIS_URL", url)])
+    }
+
+    /// The same, and it takes others for dead, as they do it, after two seconds of silence.
+    pub(crate) fn working_on_a_short_lease(url: &str) -> Result<Self, Box<dyn Error>> {
+        Self::working_with(&[("REDIS_URL", url), (SHORT_LEASE, "1")])
+    }
+
+    fn working_with(variables: &[(&str, &str)]) -> Result<Self, Box<dyn Error>> {
+        let mut program = Self::spawn(variables)?;
         let line = program.process.wait_for_log(" is working on ", Duration::from_secs(15))?;
         let name = line.split(" is working on ").next().and_then(|head| head.split_whitespace().last());
         program.identity = name.unwrap_or_default().to_owned();
@@ -94,7 +106,17 @@ impl Program {
 fn the_worker_of_the_other_tests() -> TestResult {
     let Some(gate) = std::env::var_os(ROLE) else { return Ok(()) };
     tracing_subscriber::fmt().with_ansi(false).with_max_level(tracing::Level::INFO).init();
-    let config = Config::builder().redis(RedisConfig::from_env()?).concurrency(10).build()?;
+    let mut config = Config::builder().redis(RedisConfig::from_env()?).concurrency(10).build()?;
+    if std::env::var_os(SHORT_LEASE).is_some() {
+        // Two jobs fill it, so that it waits for no third when it is frozen: such a wait would take a
+        // job until Redis ends it, which is long before others act where the silence is not so short.
+        config.concurrency = 2;
+        config.shutdown_timeout = Duration::from_millis(200);
+        config.timings.beat = Duration::from_millis(100);
+        config.timings.presence = SILENCE;
+        config.timings.check = Duration::from_millis(100);
+        config.orphan_threshold = SILENCE;
+    }
     let app = App::new(gate).job(|job: Numbered| async move { println!("ran {}", job.0) }).job(
         |job: Text, ctx: Context<std::ffi::OsString>| async move {
             println!("waits");

@@ -7,7 +7,7 @@ use cogworker_testing::{TestRedis, TestRedisOptions};
 
 use crate::program::Program;
 use crate::round::measured;
-use crate::support::{Numbered, Site, TestResult, Text, reach};
+use crate::support::{Numbered, SOON, Site, TestResult, Text, reach};
 
 /// Longest from the end of a fault to the next run.
 const RESUMED: Duration = Duration::from_secs(5);
@@ -195,6 +195,51 @@ async fn a_full_server_refuses_pushes_and_is_emptied_by_its_worker_p_49() -> Tes
     all_are_accounted_for(&site, &worker, WAITING as i64 + 1)?;
     worker.told_one_outage()?;
     worker.stop()
+}
+
+/// The ids of all jobs that wait or are in progress anywhere, in order.
+fn jobs_there(site: &Site) -> Vec<String> {
+    let mut jobs = site.texts(&["LRANGE", "cogworker:queue:default", "0", "-1"]);
+    for list in site.texts(&["KEYS", "cogworker:inprogress:*"]) {
+        jobs.extend(site.texts(&["LRANGE", &list, "0", "-1"]));
+    }
+    let jid = |job: &String| Some(job.split(r#""jid":""#).nth(1)?.split('"').next()?.to_owned());
+    let mut jids: Vec<_> = jobs.iter().filter_map(jid).collect();
+    jids.sort_unstable();
+    jids
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_full_server_a_stop_and_a_recovery_neither_lose_nor_double_a_job_p_49() -> TestResult {
+    let site = Site::start().await?;
+    let mut workers = Vec::new();
+    for number in 0..3 {
+        let worker = Program::working_on_a_short_lease(&site.redis.url())?;
+        for half in ["a", "b"] {
+            let jid = format!("{number}{half}");
+            site.client.push(NewJob::of(&Text(format!("goes well {jid}"))).jid(&jid)).await?;
+        }
+        reach("its slots are full", || worker.said("waits") == 2)?;
+        workers.push(worker);
+    }
+    let all = ["0a", "0b", "1a", "1b", "2a", "2b"];
+    let [lives, mut killed, mut stopped] = workers.try_into().map_err(|_| "three workers")?;
+    site.redis.fill_memory()?;
+    stopped.process.signal("TERM")?;
+    let status = stopped.process.wait(SOON)?;
+    assert!(status.success(), "{status}: {:?}", stopped.process.log());
+    assert_eq!((jobs_there(&site), site.waiting("default")), (all.map(String::from).into(), 2));
+    killed.process.kill();
+    let list = format!("cogworker:inprogress:{}", killed.identity);
+    reach("its jobs are put back", || site.int(&["EXISTS", &list]) == 0)
+        .map_err(|error| format!("{error}: {:?}", lives.process.log()))?;
+    assert_eq!((jobs_there(&site), site.waiting("default")), (all.map(String::from).into(), 4));
+
+    site.redis.relieve_memory()?;
+    lives.open_gate()?;
+    reach("all have run", || site.processed() == all.len() as i64)?;
+    assert_eq!((site.failed(), site.members("retry"), jobs_there(&site).len()), (0, 0, 0));
+    lives.stop()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

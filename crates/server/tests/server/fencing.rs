@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cogworker_server::{App, Config, Context};
+use cogworker_testing::{Fault, FaultProxy};
 
-use crate::support::{Gate, Numbered, Seen, Site, TestResult, reach};
+use crate::support::{Gate, Numbered, Seen, Site, TestResult, reach, start_worker};
 
 /// Others would act after two seconds of silence; this process does after one.
 fn short_lease(config: &mut Config) {
@@ -15,43 +16,87 @@ fn short_lease(config: &mut Config) {
     config.orphan_threshold = Duration::from_secs(2);
 }
 
+/// How long the process of the test below is silent before the other one takes its jobs.
+const SILENCE: Duration = Duration::from_secs(4);
+
+/// Counts what is alive of the runs of a job, and the most there ever was.
+#[derive(Clone, Default)]
+struct Alive(Arc<(AtomicUsize, AtomicUsize)>);
+
+impl Alive {
+    fn enter(&self) -> Self {
+        let now = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
+        self.0.1.fetch_max(now, Ordering::SeqCst);
+        self.clone()
+    }
+
+    fn now_and_most(&self) -> (usize, usize) {
+        (self.0.0.load(Ordering::SeqCst), self.0.1.load(Ordering::SeqCst))
+    }
+}
+
+/// One run.
+struct Life(Alive);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.0.0.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_heartbeat_running_jobs_are_stopped_before_others_may_take_them() -> TestResult {
+async fn without_a_heartbeat_running_jobs_are_stopped_before_others_take_them() -> TestResult {
     let site = Site::start().await?;
-    let (runs, now) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let told = Seen::default();
-    let (inside, alive, noted) = (runs.clone(), now.clone(), told.clone());
-    let app = App::new(()).job(move |job: Numbered, ctx: Context| {
-        let (inside, alive, noted) = (inside.clone(), alive.clone(), noted.clone());
-        async move {
-            struct Leave(Arc<AtomicUsize>);
-            impl Drop for Leave {
-                fn drop(&mut self) {
-                    self.0.fetch_sub(1, Ordering::SeqCst);
+    let proxy = FaultProxy::start(&site.redis)?;
+    let (alive, told) = (Alive::default(), Seen::default());
+    let app = |stubborn: bool| {
+        let (alive, told) = (alive.clone(), told.clone());
+        App::new(()).job(move |job: Numbered, ctx: Context| {
+            let (life, told) = (Life(alive.enter()), told.clone());
+            async move {
+                let _life = life;
+                if stubborn && job.0 == 1 {
+                    told.add("runs".to_owned());
+                    ctx.cancelled().await;
+                    told.add("asked to end".to_owned());
+                    std::future::pending::<()>().await;
                 }
+                told.add(format!("ran {}", job.0));
             }
-            if inside.fetch_add(1, Ordering::SeqCst) > 0 {
-                return noted.add(format!("ran again: {}", job.0));
-            }
-            alive.fetch_add(1, Ordering::SeqCst);
-            let _leave = Leave(alive.clone());
-            ctx.cancelled().await;
-            noted.add("asked to end".to_owned());
-            std::future::pending::<()>().await;
-        }
-    });
-    let worker = site.worker_with(app, short_lease)?;
+        })
+    };
+    let configure = |config: &mut Config| {
+        // One job fills it: a wait for another would take a job from Redis until that ends the wait, which
+        // is long before others act where the silence is not so short.
+        config.concurrency = 1;
+        config.timings.beat = Duration::from_millis(100);
+        config.timings.presence = SILENCE;
+        config.timings.check = Duration::from_millis(100);
+        config.orphan_threshold = SILENCE;
+    };
+    let first = start_worker(&proxy.url(), app(true), configure)?;
     site.client.perform_async(&Numbered(1)).await?;
-    reach("it runs", || now.load(Ordering::SeqCst) == 1)?;
-    site.redis.pause()?;
-    reach("it is asked to end", || told.len() == 1)?;
-    reach("it is gone", || now.load(Ordering::SeqCst) == 0)?;
-    assert_eq!(runs.load(Ordering::SeqCst), 1);
-    site.redis.resume()?;
-    reach("it runs again", || site.processed() == 1)?;
-    assert_eq!(told.all(), ["asked to end", "ran again: 1"]);
-    assert_eq!((site.failed(), site.in_progress(&worker), site.waiting("default")), (0, 0, 0));
-    worker.stop().await
+    reach("it runs", || told.len() == 1)?;
+    let second = site.worker_with(app(false), configure)?;
+    reach("the other takes jobs too", || site.int(&["SCARD", "cogworker:processes"]) == 2)?;
+    proxy.set(Fault::BlackHole);
+    let cut_off = Instant::now();
+    reach("it is gone", || alive.now_and_most().0 == 0)?;
+    assert!(cut_off.elapsed() < SILENCE, "{:?}", cut_off.elapsed());
+    reach("the other one runs it", || site.processed() == 1)?;
+    assert_eq!(told.all(), ["runs", "asked to end", "ran 1"]);
+    assert_eq!(alive.now_and_most(), (0, 1), "never two at the same time");
+
+    // Back again, the first gives back nothing that is no longer its own.
+    second.stop().await?;
+    proxy.set(Fault::Pass);
+    site.client.perform_async(&Numbered(2)).await?;
+    reach("the first takes jobs again", || site.processed() == 2)?;
+    assert_eq!((site.failed(), site.in_progress(&first), site.waiting("default")), (0, 0, 0));
+    first.stop().await?;
+    assert_eq!(told.all(), ["runs", "asked to end", "ran 1", "ran 2"]);
+    assert_eq!(site.waiting("default"), 0);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

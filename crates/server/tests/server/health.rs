@@ -69,7 +69,8 @@ fn impatient_worker(
     let address = free_address();
     let mut redis = RedisConfig::new(url)?;
     redis.command_timeout = Duration::from_secs(60);
-    let config = Config::builder().redis(redis).concurrency(4).health_bind(address).build()?;
+    let mut config = Config::builder().redis(redis).concurrency(4).health_bind(address).build()?;
+    config.timings.check = Duration::from_millis(200);
     let mut limits = HealthLimits::of(&config);
     limits.turn = Duration::from_millis(20);
     change(&mut limits);
@@ -234,6 +235,30 @@ async fn a_fetch_that_never_ends_is_given_up_and_fetching_goes_on() -> TestResul
     site.run(&["SREM", "cogworker:paused_queues", "default"])?;
     site.client.perform_async(&Numbered(1)).await?;
     reach("the run", || seen.len() == 1)?;
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_poller_recovery_and_key_guard_that_never_end_are_given_up_and_they_go_on() -> TestResult {
+    let log = Log::of_this_process();
+    let site = Site::start().await?;
+    let seen = Seen::default();
+    let (worker, address) = impatient_worker(&site.redis.url(), noting(&seen), |limits| {
+        limits.stuck_call = Duration::from_millis(400);
+    })?;
+    reach("the poller is seen", || report(address)["last_poll_age_s"].as_f64().is_some_and(|age| age < 5.5))?;
+    site.redis.pause()?;
+    for stuck in ["polling the schedule", "polling the retries", "recovering jobs", "checking keys"] {
+        reach(stuck, || log.count(&format!("{stuck} got stuck: given up after 0.4 s")) > 0)?;
+    }
+    site.redis.resume()?;
+    reach("it is ready again", || status(address, "/ready") == 200)?;
+    site.client.perform_in(Duration::from_millis(50), &Numbered(1)).await?;
+    reach("the run", || seen.len() == 1)?;
+    site.run(&["SADD", "cogworker:inprogress_identities", "gone:1:aaaaaaaaaaaa"])?;
+    site.run(&["SET", "cogworker:dead", "no set"])?;
+    reach("a recovery", || site.int(&["SCARD", "cogworker:inprogress_identities"]) == 1)?;
+    reach("a check", || site.int(&["EXISTS", "cogworker:dead"]) == 0)?;
     worker.stop().await
 }
 

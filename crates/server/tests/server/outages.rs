@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cogworker_client::Client;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::{App, JobError};
-use cogworker_testing::{TestRedis, TestRedisOptions};
+use cogworker_testing::{FaultProxy, TestRedis, TestRedisOptions};
 
 use crate::support::{Numbered, Seen, Site, TestResult, Worker, reach, start_worker};
 
@@ -189,4 +189,40 @@ async fn a_frozen_redis_costs_no_job_and_no_second_run_p_13_c() -> TestResult {
     assert_nothing_left(&site, &worker)?;
     assert_eq!((seen.len(), site.processed()), (MANY, MANY as i64));
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_whose_server_is_demoted_goes_on_at_the_new_primary_within_10_s_p_50() -> TestResult {
+    // The two wrap errors inside scripts differently.
+    for version in ["6.2", "7.0"] {
+        let old = TestRedisOptions::new().version(version).start()?;
+        let (proxy, new) = (FaultProxy::start(&old)?, old.replica()?);
+        let app = App::new(()).job(|job: Numbered| async move {
+            if job.0.is_multiple_of(2) { Ok(()) } else { Err(JobError::new("E", "odd")) }
+        });
+        let worker = start_worker(&proxy.url(), app, |config| config.timings.beat = Duration::from_secs(2))?;
+        let site = Site::on(old).await?;
+        site.client.perform_async(&Numbered(0)).await?;
+        site.client.perform_in(Duration::from_secs(2), &Numbered(2)).await?;
+        reach("it works and waits", || {
+            site.processed() == 1 && site.text(&["CLIENT", "LIST"]).contains("cmd=blmove")
+        })?;
+        new.promote()?;
+        site.redis.demote(&new)?;
+        proxy.retarget(&new)?;
+        let begun = Instant::now();
+        let site = Site::on(new).await?;
+        // What was copied from the old server shows no beat; only one that comes here does.
+        site.run(&["DEL", &worker.key("process")])?;
+        for number in [1, 4] {
+            site.client.perform_async(&Numbered(number)).await?;
+        }
+        reach("jobs run and fail, and a scheduled one comes", || {
+            site.processed() == 3 && site.failed() == 1 && site.members("retry") == 1
+        })?;
+        reach("the heart beats", || site.int(&["EXISTS", &worker.key("process")]) == 1)?;
+        assert!(begun.elapsed() < Duration::from_secs(10), "{version}: {:?}", begun.elapsed());
+        worker.stop().await?;
+    }
+    Ok(())
 }

@@ -1,11 +1,12 @@
 //! What dead and stopped processes leave comes back.
 
-use std::time::Duration;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
 use cogworker_server::{App, Config, JobError};
 
-use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
+use crate::support::{Gate, Log, Numbered, Seen, Site, TestResult, Text, reach};
 
 const DEAD: &str = "dead-host:1:aaaaaaaaaaaa";
 const LIST: &str = "cogworker:inprogress:dead-host:1:aaaaaaaaaaaa";
@@ -30,10 +31,11 @@ fn job(number: usize, queue: &str) -> String {
 
 /// Lets a dead process hold jobs, the first being the oldest.
 fn leave(site: &Site, jobs: &[String]) -> TestResult {
-    site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
-    for job in jobs {
-        site.run(&["LPUSH", LIST, job])?;
+    for jobs in jobs.chunks(500) {
+        let jobs = jobs.iter().map(String::as_str);
+        site.run(&["LPUSH", LIST].into_iter().chain(jobs).collect::<Vec<_>>())?;
     }
+    site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
     Ok(())
 }
 
@@ -64,6 +66,36 @@ async fn jobs_of_a_dead_process_run_elsewhere_oldest_first_orph_04_orph_05() -> 
     reach("all run", || site.processed() == 1203)?;
     assert_eq!(seen.len(), 1203);
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_recover_the_same_dead_one_and_put_each_job_back_once() -> TestResult {
+    const JOBS: usize = 5000;
+    let site = Site::start().await?;
+    let seen = Seen::default();
+    let mut workers = Vec::new();
+    for _ in 0..4 {
+        workers.push(site.worker_with(noting(&seen), |config| {
+            config.timings.check = Duration::from_millis(50);
+            config.queues = vec!["other".into()];
+        })?);
+    }
+    reach("all look for orphans", || site.int(&["SCARD", "cogworker:processes"]) == 4)?;
+    leave(&site, &(0..JOBS).map(|number| job(number, "default")).collect::<Vec<_>>())?;
+    reach("the process is signed off", || {
+        site.int(&["SISMEMBER", "cogworker:inprogress_identities", DEAD]) == 0
+    })?;
+    let jobs = site.texts(&["LRANGE", "cogworker:queue:default", "0", "-1"]);
+    assert_eq!((jobs.iter().collect::<HashSet<_>>().len(), jobs.len()), (JOBS, JOBS));
+    assert_eq!(site.int(&["EXISTS", LIST, "cogworker:repeat_orphans", "cogworker:dead"]), 0);
+    for number in [0, JOBS / 2, JOBS - 1] {
+        let counter = format!("cogworker:orphanings:j{number}");
+        assert_eq!(site.text(&["GET", &counter]), "1", "counted once");
+    }
+    for worker in workers {
+        worker.stop().await?;
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -243,4 +275,125 @@ async fn a_queue_that_cannot_be_read_holds_up_no_other_orph_10_orph_11() -> Test
     site.run(&["DEL", "cogworker:queue:bad"])?;
     reach("it runs in the end", || seen.len() == 3)?;
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_jobs_of_a_dead_process_come_back_while_small_ones_run_on_time() -> TestResult {
+    const JOBS: usize = 300;
+    const TOO_OFTEN: usize = 20;
+    let site = Site::start().await?;
+    let padding = "x".repeat(1 << 20);
+    for number in 0..JOBS {
+        let large = job(number, "large").replacen('{', &format!(r#"{{"padding":"{padding}","#), 1);
+        site.run(&["LPUSH", LIST, &large])?;
+        if number < TOO_OFTEN {
+            site.run(&["SET", &format!("cogworker:orphanings:j{number}"), "3"])?;
+        }
+    }
+    let seen = Seen::default();
+    let worker = site.worker_with(noting(&seen), often)?;
+    site.client.perform_async(&Numbered(0)).await?;
+    reach("it works", || seen.len() == 1)?;
+    site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
+    let (mut rounds, mut slowest) = (1, Duration::ZERO);
+    let begun = Instant::now();
+    while site.int(&["SISMEMBER", "cogworker:inprogress_identities", DEAD]) != 0 {
+        rounds += 1;
+        let pushed = Instant::now();
+        site.client.perform_async(&Numbered(rounds)).await?;
+        reach("it runs", || seen.len() == rounds)?;
+        slowest = slowest.max(pushed.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(60), "not recovered: {}", site.int(&["LLEN", LIST]));
+    }
+    assert!(slowest < Duration::from_secs(1), "the slowest of {rounds} took {slowest:?}");
+    assert_eq!(site.waiting("large") as usize, JOBS - TOO_OFTEN);
+    assert_eq!((site.members("dead") as usize, site.failed() as usize), (TOO_OFTEN, TOO_OFTEN));
+    worker.stop().await
+}
+
+/// How often a command was called, also inside scripts.
+fn calls(site: &Site, command: &str) -> u64 {
+    let stats = site.text(&["INFO", "commandstats"]);
+    let line = stats.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+    line.and_then(|line| line.split(',').next()).and_then(|calls| calls.parse().ok()).unwrap_or(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pass_makes_no_call_of_its_own_for_each_live_process_and_reads_none_of_its_jobs() -> TestResult {
+    const LIVE: u64 = 300;
+    let site = Site::start().await?;
+    for number in 0..LIVE {
+        let identity = format!("live:{number}:aaaaaaaaaaaa");
+        site.run(&["SADD", "cogworker:inprogress_identities", &identity])?;
+        site.run(&["HSET", &format!("cogworker:process:{identity}"), "busy", "1"])?;
+        site.run(&["LPUSH", &format!("cogworker:inprogress:{identity}"), &job(1, "default")])?;
+    }
+    let worker = site.worker_with(noting(&Seen::default()), often)?;
+    reach("it waits", || site.text(&["CLIENT", "LIST"]).contains("cmd=blmove"))?;
+    let before = (calls(&site, "evalsha"), calls(&site, "lindex"));
+    for pass in 1..=3 {
+        site.run(&["SADD", "cogworker:inprogress_identities", DEAD])?;
+        reach("a pass", || site.int(&["SISMEMBER", "cogworker:inprogress_identities", DEAD]) == 0)?;
+        let (sent, read) = (calls(&site, "evalsha") - before.0, calls(&site, "lindex") - before.1);
+        assert!(sent < LIVE / 3 * pass && read < LIVE / 3 * pass, "{pass}: {sent} calls, {read} reads");
+    }
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn raw_burials_are_completed_however_many_entries_are_newer_maxo_10() -> TestResult {
+    let site = Site::start().await?;
+    let now: i64 = site.texts(&["TIME"])[0].parse()?;
+    let bury_under_600 = |number: usize, score: i64| {
+        site.run(&["SET", &format!("cogworker:orphanings:j{number}"), "4"])?;
+        for newer in 0..600 {
+            let entry = format!(r#"{{"class":"A","jid":"n{newer}","error_class":"E","number":{number}}}"#);
+            site.run(&["ZADD", "cogworker:dead", &(score + 1).to_string(), &entry])?;
+        }
+        site.run(&["ZADD", "cogworker:dead", &score.to_string(), &job(number, "default")])
+    };
+    bury_under_600(1, now - 86_400)?;
+    let worker = site.worker_with(noting(&Seen::default()), often)?;
+    reach("an old one is completed at the start", || site.failed() == 1)?;
+    // A mass failure since the last pass.
+    bury_under_600(2, now - 30)?;
+    reach("a new one is completed by a later pass", || site.failed() == 2)?;
+    let entries = site.texts(&["ZRANGE", "cogworker:dead", "0", "-1"]);
+    let completed = entries.iter().filter(|entry| entry.contains("Cogworker::ProcessDied")).count();
+    assert_eq!((entries.len(), completed), (1202, 2));
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_of_services_that_could_not_be_counted_are_counted_later_proc_14_log_02() -> TestResult {
+    let log = Log::of_this_process();
+    let site = Site::start().await?;
+    site.keep_damage()?;
+    site.run(&["RPUSH", "cogworker:stats:failed", "no number"])?;
+    leave(&site, &[job(1, "default")])?;
+    site.run(&["SET", "cogworker:orphanings:j1", "3"])?;
+    site.run(&["ZADD", "cogworker:schedule", "1", r#"{"class":"A","jid":"without-a-queue"}"#])?;
+    let worker = site.worker_with(noting(&Seen::default()), often)?;
+    reach("both are dead", || site.members("dead") == 2)?;
+    let told = "counting failures that were filed: failed to use a redis key";
+    reach("it is told", || log.count(told) >= 2)?;
+    site.run(&["DEL", "cogworker:stats:failed"])?;
+    reach("they are counted", || site.failed() == 2)?;
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_of_services_are_counted_at_a_stop_at_the_latest_proc_14() -> TestResult {
+    let log = Log::of_this_process();
+    let site = Site::start().await?;
+    site.keep_damage()?;
+    site.run(&["RPUSH", "cogworker:stats:failed", "no number"])?;
+    leave(&site, &[job(1, "default")])?;
+    site.run(&["SET", "cogworker:orphanings:j1", "3"])?;
+    let worker = site.worker_with(noting(&Seen::default()), often)?;
+    reach("it is told", || log.count("1 are counted later") >= 1)?;
+    site.run(&["DEL", "cogworker:stats:failed"])?;
+    worker.stop().await?;
+    assert_eq!(site.failed(), 1);
+    Ok(())
 }

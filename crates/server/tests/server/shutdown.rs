@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Context, JobError};
-use cogworker_testing::wait_until;
+use cogworker_server::{App, Config, Context, JobError};
+use cogworker_testing::{TestRedisOptions, wait_until};
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
 
@@ -232,6 +232,38 @@ async fn a_stop_without_redis_ends_soon_and_says_what_it_could_not_settle() -> T
     assert!(error.contains("settle 1 jobs before the end"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_stop_without_redis_could_not_settle_runs_once_more() -> TestResult {
+    let site = Site::on(TestRedisOptions::new().appendonly(true).start()?).await?;
+    let gate = Gate::closed();
+    let app = || {
+        let inside = gate.clone();
+        App::new(()).job(move |_: Numbered| {
+            let inside = inside.clone();
+            async move { inside.pass().await }
+        })
+    };
+    // Others take over soon what a dead process leaves.
+    let soon = |config: &mut Config| {
+        config.timings.presence = Duration::from_secs(1);
+        config.timings.check = Duration::from_millis(100);
+        config.orphan_threshold = Duration::from_secs(1);
+    };
+    let worker = site.worker_with(app(), soon)?;
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || gate.arrived() == 1)?;
+    site.redis.kill();
+    gate.let_pass(2);
+    worker.handle.stop();
+    assert!(worker.result().await?.is_err());
+    site.redis.restart()?;
+    let next = site.worker_with(app(), soon)?;
+    reach("it runs once more", || site.processed() == 1)?;
+    assert_eq!(gate.arrived(), 2);
+    assert_eq!((site.failed(), site.in_progress(&next), site.waiting("default")), (0, 0, 0));
+    next.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

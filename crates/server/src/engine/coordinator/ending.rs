@@ -72,6 +72,7 @@ impl Engine {
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         while self.settler.is_empty() {
             let mut batch = scripts::SettleBatch::new(Held::Listed, (0, 0));
+            batch.of_generation(self.settler.generation());
             match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT, Some(0)).await {
                 Ok(None) => return,
                 Ok(Some(listed)) => {

@@ -20,7 +20,10 @@ impl Engine {
     /// When stepping back goes on, or begins unless a heartbeat comes.
     pub(super) fn next_fencing(&self) -> Option<Instant> {
         match &self.fencing {
-            _ if self.stopping.is_some() || self.held == Held::Popped => None,
+            _ if self.held == Held::Popped => None,
+            _ if self.stopping.is_some() => {
+                Some(self.lease.good_until()).filter(|at| self.slots.busy() > 0 && *at > Instant::now())
+            }
             Some(Fencing::Ending { timeline, .. }) => Some(timeline.next_wake()),
             // A beat comes from another thread, and says so by a command.
             Some(Fencing::Still) => None,
@@ -33,16 +36,19 @@ impl Engine {
     /// still ours. Nothing is taken until the next good beat. Blocking runs cannot be aborted; what
     /// they come to is written only if their job is still ours.
     pub(super) fn watch_lease(&mut self) {
-        if self.stopping.is_some() {
-            return;
-        }
         if self.held == Held::Popped {
             // Nobody takes popped jobs over.
             return self.give_back_stopped();
         }
+        if self.stopping.is_some() {
+            if (self.lease.take_missed() || self.lease_has_lapsed()) && self.slots.busy() > 0 {
+                self.hurry();
+            }
+            return;
+        }
         self.give_back_stopped();
         let missed = self.lease.take_missed();
-        let lapsed = Instant::now() >= self.lease.good_until();
+        let lapsed = self.lease_has_lapsed();
         match &mut self.fencing {
             None if lapsed || missed => {
                 error!(
@@ -73,6 +79,20 @@ impl Engine {
             }
             Some(Fencing::Still) if !lapsed => self.step_forward(),
             Some(Fencing::Still) => {}
+        }
+    }
+
+    /// True when others may take this process for dead soon.
+    pub(super) fn lease_has_lapsed(&self) -> bool {
+        self.held == Held::Listed && Instant::now() >= self.lease.good_until()
+    }
+
+    /// A stop does not wait for jobs that others may run.
+    fn hurry(&mut self) {
+        if self.stopping.as_mut().is_some_and(Shutdown::hurry) {
+            error!(
+                "no heartbeat for so long that others may take over the running jobs: they are stopped now"
+            );
         }
     }
 

@@ -76,12 +76,7 @@ impl Engine {
         let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
         let (held, limit) = (self.held, self.limits.stuck_call);
         self.fetch = Some(Box::pin(async move {
-            let call = async {
-                match held {
-                    Held::Listed => scripts::fetch_jobs(&redis, &identity, &names, asked).await,
-                    Held::Popped => scripts::pop_jobs(&redis, &names, asked).await,
-                }
-            };
+            let call = scripts::fetch_jobs(&redis, &identity, held, &names, asked);
             within("fetching jobs", limit, call, redis.reset()).await
         }));
     }

@@ -43,7 +43,7 @@ impl Engine {
         let jobs = self.jobs.clone();
         let _entered = jobs.enter();
         let mut burst = 0;
-        while burst < IN_PLACE_BURST && self.may_start() {
+        while burst < IN_PLACE_BURST && self.may_start() && !self.lease_has_lapsed() {
             let Some(claim) = self.buffer.pop_front() else { break };
             burst += 1;
             self.start(claim);
@@ -95,7 +95,12 @@ impl Engine {
         self.slot_freed = Instant::now();
         self.pace.ran(running.elapsed());
         self.runner.polled(running.class, finished.longest_poll);
-        let Running { claim, run, run_at, .. } = running;
+        let Running { claim, run, run_at, lost, .. } = running;
+        if lost {
+            // The same bytes may stand on the list again, for another run.
+            warn!(jid = run.jid().as_str(), "the run of a lost job ended: nothing is written for it");
+            return;
+        }
         let raw = claim.raw.clone();
         let outcome = match RawJob::parse(&raw) {
             Ok(job) => {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, Settled};
+use cogworker_core::scripts::{self, Settled, SideStep};
 use cogworker_core::time::EpochSeconds;
 use tracing::warn;
 
@@ -40,9 +40,11 @@ impl Engine {
                 if let Some(error) = effects.error {
                     self.outage.report("settling a job", &error);
                 }
-                match effects.effect_error {
-                    Some(error) => self.outage.report("writing status and history", &error),
-                    None => self.outage.recovered("writing status and history"),
+                for step in SideStep::ALL {
+                    match effects.side_errors.iter().find(|(failed, _)| *failed == step) {
+                        Some((_, error)) => self.outage.report(step.name(), error),
+                        None => self.outage.recovered(step.name()),
+                    }
                 }
                 for (entry, failure) in effects.deaths {
                     self.deaths.tell(entry, failure);

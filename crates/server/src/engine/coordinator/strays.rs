@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::{Engine, GLANCES, LOOK_LIMIT, RECONCILE_PERIODS};
 use crate::engine::claim::Claim;
+use crate::engine::slots::Running;
 use crate::engine::within::within;
 
 /// A delivery can be later than its adoption by as much as a call may take.
@@ -53,7 +54,10 @@ impl Engine {
                 if !wait_failed {
                     self.outage.recovered("waiting for jobs");
                 }
-                if let Some(listed) = listed {
+                if self.settler.fate_is_open() {
+                    // A lost call may still give back what stands there.
+                    self.suspicious = true;
+                } else if let Some(listed) = listed {
                     self.adopt_strays(&listed);
                     if listed.len() < LOOK_LIMIT {
                         self.note_missing(&listed);
@@ -117,14 +121,15 @@ impl Engine {
             *found.entry(raw).or_default() += 1;
         }
         let mut missing = HashSet::new();
-        for (run, running) in self.slots.runs().filter(|(_, it)| it.claim.held == Held::Listed) {
+        let ours = |it: &Running| it.claim.held == Held::Listed && !it.lost;
+        for (run, running) in self.slots.runs().filter(|(_, it)| ours(it)) {
             match found.get_mut(&running.claim.raw).filter(|count| **count > 0) {
                 Some(count) => *count -= 1,
                 None => drop(missing.insert(run)),
             }
         }
-        for run in missing.intersection(&self.missing) {
-            if let Some(jid) = self.slots.cancel(*run) {
+        for run in missing.intersection(&self.missing).copied().collect::<Vec<_>>() {
+            if let Some(jid) = self.slots.lose(run) {
                 warn!(
                     jid,
                     "lost a job while it runs: it is no longer on this process's list; asked it to end"

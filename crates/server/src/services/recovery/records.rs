@@ -1,22 +1,26 @@
 //! Lists of what could not be filed at once.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use cogworker_core::formats::UnsettledRecord;
 use cogworker_core::keys::Key;
-use cogworker_core::locks::JobLocks;
+use cogworker_core::locks::{JobLocks, JobTraces};
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, BATCH_LIMIT, Filing, RawBurial, Step};
+use cogworker_core::scripts::{self, Filing, ListEnd, RawBurial, Step};
 use cogworker_core::time::EpochSeconds;
-use cogworker_core::{payload_edit, unparseable};
 use tracing::{error, info, warn};
 
-use super::Recovery;
+use super::{PLACE, Recovery};
+
+/// Entries of dead are looked at once more for so long: the clocks of those who bury differ.
+const OVERLAP: Duration = Duration::from_secs(60);
 
 impl Recovery {
     /// Outcomes that stopped processes handed over (UNS-01 to UNS-05).
     pub(super) async fn file_unsettled(&self) -> Result<(), RedisError> {
-        let filed = self.file_all(self.redis.keys().unsettled(), |record| self.unsettled(record)).await?;
+        let filed = self.file_all(self.line.keys().unsettled(), |record| self.unsettled(record)).await?;
         if filed > 0 {
             info!("filed {filed} outcomes that stopped processes had handed over");
         }
@@ -25,7 +29,7 @@ impl Recovery {
 
     /// Jobs that were recovered too often and that dead did not take at once (MAXO-03).
     pub(super) async fn file_repeat_orphans(&self) -> Result<(), RedisError> {
-        let filed = self.file_all(self.redis.keys().repeat_orphans(), |job| self.repeat_orphan(job)).await?;
+        let filed = self.file_all(self.line.keys().repeat_orphans(), |job| self.repeat_orphan(job)).await?;
         if filed > 0 {
             error!("buried {filed} jobs that were recovered more than {} times", self.limits.max_orphanings);
         }
@@ -36,14 +40,17 @@ impl Recovery {
     async fn file_all(&self, source: Key, filing: impl Fn(Bytes) -> Filing) -> Result<usize, RedisError> {
         let (mut filed, mut left) = (0, 0);
         loop {
-            let page = scripts::page_list(&self.redis, source.clone(), left, BATCH_LIMIT).await?;
-            if page.entries.is_empty() {
+            let list = source.clone();
+            let peeked = self.line.call(PLACE, |redis| scripts::peek_list(redis, list, ListEnd::Right, left));
+            let peeked = peeked.await?;
+            if peeked.elements.is_empty() {
                 return Ok(filed);
             }
-            let full = page.entries.len() == BATCH_LIMIT;
-            let filings: Vec<_> = page.entries.into_iter().map(&filing).collect();
+            let filings: Vec<_> = peeked.elements.into_iter().map(&filing).collect();
             let dead: Vec<_> = filings.iter().map(|filing| self.death_of(filing)).collect();
-            let done = scripts::file_records(&self.redis, source.clone(), filings).await?;
+            let list = source.clone();
+            let done = self.line.call(PLACE, |redis| scripts::file_records(redis, list, filings)).await?;
+            self.uncounted.note(done.count);
             for (step, entry) in done.steps.iter().zip(dead) {
                 match entry.filter(|_| *step == Step::Applied) {
                     Some((entry, true)) => self.deaths.tell_of_orphan(entry),
@@ -56,7 +63,7 @@ impl Recovery {
             if let Some(failure) = done.error {
                 warn!("left entries on {source}: failed to {failure}");
             }
-            if !full {
+            if !peeked.more {
                 return Ok(filed);
             }
         }
@@ -65,7 +72,7 @@ impl Recovery {
     /// The entry that goes into dead, and whether it is a repeat orphan's, which is counted only now.
     fn death_of(&self, filing: &Filing) -> Option<(Bytes, bool)> {
         match filing {
-            Filing::File { target, entry, counted, .. } if *target == self.redis.keys().dead() => {
+            Filing::File { target, entry, counted, .. } if *target == self.line.keys().dead() => {
                 Some((entry.clone(), *counted))
             }
             _ => None,
@@ -73,7 +80,7 @@ impl Recovery {
     }
 
     fn unsettled(&self, element: Bytes) -> Filing {
-        let keys = self.redis.keys();
+        let keys = self.line.keys();
         let record = UnsettledRecord::parse(&element);
         let Some((record, target)) = record.and_then(|it| it.target(keys).map(|target| (it, target))) else {
             warn!("set an unsettled record aside that cannot be used");
@@ -85,56 +92,58 @@ impl Recovery {
         };
         // Its retry still holds the locks.
         let locks = if target == keys.dead() { JobLocks::of(&job, keys) } else { JobLocks::default() };
-        let counter = (!job.jid().is_empty()).then(|| keys.orphanings(job.jid()));
+        let traces = JobTraces { locks, ..JobTraces::of(&job, keys) };
         let entry = Bytes::copy_from_slice(record.payload.as_bytes());
-        Filing::File { element, target, score: record.score, entry, counted: false, counter, locks }
+        Filing::File { element, target, score: record.score, entry, counted: false, traces }
     }
 
     fn repeat_orphan(&self, element: Bytes) -> Filing {
-        let keys = self.redis.keys();
+        let keys = self.line.keys();
         let now = EpochSeconds::now();
-        let (entry, counter, locks) = match RawJob::parse(&element) {
-            Ok(job) => {
-                let entry = payload_edit::failed_payload(&element, &self.process_died(), now);
-                let counter = (!job.jid().is_empty()).then(|| keys.orphanings(job.jid()));
-                (entry.unwrap_or_else(|reason| unparseable::wrap(&element, None, &reason, now)), counter, {
-                    JobLocks::of(&job, keys)
-                })
-            }
-            Err(reason) => (unparseable::wrap(&element, None, &reason, now), None, JobLocks::default()),
-        };
-        let (target, entry) = (keys.dead(), entry.into());
-        Filing::File { element, target, score: now, entry, counted: true, counter, locks }
+        let traces = RawJob::parse(&element).map(|job| JobTraces::of(&job, keys)).unwrap_or_default();
+        let (target, entry) = (keys.dead(), self.burial(&element, now));
+        Filing::File { element, target, score: now, entry, counted: true, traces }
     }
 
-    /// Jobs that a process put into dead as they were, and did not come to complete (MAXO-10).
-    pub(super) async fn complete_burials(&self) -> Result<(), RedisError> {
-        let keys = self.redis.keys();
-        let newest = scripts::page_set(&self.redis, keys.dead(), 0, BATCH_LIMIT, true).await?;
-        let burials = newest.entries.into_iter().filter_map(|(job, _)| {
-            let view = RawJob::parse(&job).ok()?;
-            if view.jid().is_empty() || view.field("error_class").is_some() {
-                return None;
+    /// Jobs that a process put into dead as they were, and did not come to complete (MAXO-10). Looks
+    /// at what came into dead since `seen`, the start of the last look that came to its end.
+    pub(super) async fn complete_burials(&self, seen: &mut Option<EpochSeconds>) -> Result<(), RedisError> {
+        let begun = EpochSeconds::now();
+        let oldest = seen.map(|seen| EpochSeconds::new(seen.as_f64() - OVERLAP.as_secs_f64()));
+        let (mut skip, mut completed) = (0, 0);
+        loop {
+            let found = self.line.call(PLACE, |redis| scripts::find_raw_burials(redis, skip, oldest)).await?;
+            // A completed entry keeps its place.
+            skip += found.seen;
+            let burials: Vec<_> = found.entries.into_iter().filter_map(|job| self.raw_burial(job)).collect();
+            if !burials.is_empty() {
+                completed += self.complete(burials).await?;
             }
-            let entry = payload_edit::failed_payload(&job, &self.process_died(), EpochSeconds::now()).ok()?;
-            let (counter, locks) = (keys.orphanings(view.jid()), JobLocks::of(&view, keys));
-            Some(RawBurial { job: job.clone(), entry, counter, locks })
-        });
-        let burials: Vec<_> = burials.collect();
-        if burials.is_empty() {
-            return Ok(());
+            if !found.more {
+                break;
+            }
         }
-        let entries: Vec<Bytes> = burials.iter().map(|burial| burial.entry.clone().into()).collect();
-        let steps = scripts::complete_burials(&self.redis, burials).await?;
-        let completed = steps.into_iter().zip(entries).filter(|(step, _)| *step == Step::Applied);
-        let mut count = 0;
-        for (_, entry) in completed {
-            count += 1;
-            self.deaths.tell_of_orphan(entry);
-        }
-        if count > 0 {
-            warn!("completed {count} entries in dead");
+        *seen = Some(begun);
+        if completed > 0 {
+            warn!("completed {completed} entries in dead");
         }
         Ok(())
+    }
+
+    async fn complete(&self, burials: Vec<RawBurial>) -> Result<usize, RedisError> {
+        let entries: Vec<Bytes> = burials.iter().map(|burial| burial.entry.clone()).collect();
+        let call = self.line.call(PLACE, |redis| scripts::complete_burials(redis, burials));
+        let (steps, count) = call.await?;
+        self.uncounted.note(count);
+        let done = steps.into_iter().zip(entries).filter(|(step, _)| *step == Step::Applied);
+        Ok(done.map(|(_, entry)| self.deaths.tell_of_orphan(entry)).count())
+    }
+
+    fn raw_burial(&self, job: Bytes) -> Option<RawBurial> {
+        let view = RawJob::parse(&job).ok()?;
+        let traces = JobTraces::of(&view, self.line.keys());
+        traces.orphan_counter.as_ref()?;
+        let entry = self.burial(&job, EpochSeconds::now());
+        Some(RawBurial { job: job.clone(), entry, traces })
     }
 }

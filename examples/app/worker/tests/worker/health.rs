@@ -8,7 +8,8 @@ use cogworker_testing::{TestRedis, WorkerProcess};
 use serde_json::{Value, json};
 
 use crate::support::{
-    SOON, TestResult, exit_code, processed, push, reach, run_alone, running, spawn_with, working,
+    SOON, TEST_WORKER, TestResult, exit_code, identified, processed, push, reach, run_alone, running,
+    spawn_program, spawn_with, working,
 };
 
 const FLAGS: [&str; 2] = ["--health-bind", "127.0.0.1:0"];
@@ -47,6 +48,31 @@ impl Checks {
     fn report(&self) -> Value {
         serde_json::from_str(&self.get("/health").1).unwrap_or_default()
     }
+}
+
+#[test]
+fn a_worker_whose_application_is_being_built_is_live_and_not_ready() -> TestResult {
+    let redis = TestRedis::start()?;
+    let folder = tempfile::tempdir()?;
+    for variable in ["TEST_BUILD_GATE", "TEST_BLOCKING_BUILD_GATE"] {
+        let gate = folder.path().join(variable);
+        let path = gate.display().to_string();
+        let worker = spawn_program(TEST_WORKER, &redis, &FLAGS, &[(variable, &path)])?;
+        worker.wait_for_log("building the application", SOON)?;
+        let checks = Checks::of(&worker)?;
+        assert_eq!(checks.get("/live"), (200, "live\n".into()));
+        assert_eq!(checks.get("/ready"), (503, "starting: the application is being built\n".into()));
+        assert_eq!(checks.report()["state"], "starting");
+        assert_eq!(redis.cli(&["DBSIZE"]), 0, "nothing was registered");
+        std::fs::write(&gate, "")?;
+        let (mut worker, identity) = identified(&redis, worker)?;
+        reach("it is ready", || checks.live_and_ready() == (200, 200))?;
+        assert_eq!(checks.report()["identity"], json!(identity));
+        worker.signal("TERM")?;
+        assert_eq!(exit_code(&mut worker)?, Some(0));
+        redis.flush()?;
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,0 +1,21 @@
+-- Counts failures that an earlier step filed and could not count.
+-- KEYS[1] failed STRING; KEYS[2] throughput HASH
+-- ARGV[1] call number; ARGV[2] number of failures; ARGV[3] throughput TTL, s
+-- Result: {call, failures not counted, first error or ''}
+-- Repeat: counts them once more
+
+local call = tonumber(ARGV[1])
+
+-- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
+redis.call('PERSIST', KEYS[1])
+
+local total = redis.pcall('INCRBY', KEYS[1], ARGV[2])
+if type(total) == 'table' then
+  return { call, tonumber(ARGV[2]), total.err }
+end
+local hour = redis.pcall('HINCRBY', KEYS[2], 'failed', ARGV[2])
+if type(hour) == 'table' then
+  return { call, 0, hour.err }
+end
+redis.pcall('EXPIRE', KEYS[2], ARGV[3])
+return { call, 0, '' }
