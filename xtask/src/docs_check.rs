@@ -23,6 +23,10 @@ pub(crate) fn run() -> Result<(), TaskError> {
     if let (Some(keys), Some(layout)) = (keys, layout) {
         findings.extend(key_findings(&keys.text, &layout.text));
     }
+    let samples = workspace::files(&root, "examples", "rs")?;
+    if let Some(readme) = pages.iter().find(|page| page.path == Path::new("README.md")) {
+        findings.extend(sample_findings(readme, &samples));
+    }
     let sources = workspace::files(&root, "", "rs")?;
     for page in PAGES_WITH_TESTS {
         if let Some(page) = workspace::file(&root, page)? {
@@ -126,6 +130,16 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
+/// A sample in Rust is a whole file of an example, so that it is compiled as it is printed.
+fn sample_findings(page: &TextFile, examples: &[TextFile]) -> Vec<String> {
+    let samples = page.text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let strange = samples.filter(|sample| !examples.iter().any(|file| file.text == *sample));
+    let head = |sample: &str| sample.lines().next().unwrap_or_default().to_owned();
+    strange
+        .map(|sample| format!("{}: no example is this sample: {}", page.path.display(), head(sample)))
+        .collect()
+}
+
 /// A promise names the test that shows it: each name in code that is as long as a claim must be one.
 fn test_findings(page: &TextFile, sources: &[TextFile]) -> Vec<String> {
     let prose: Vec<&str> = prose(&page.text).collect();
@@ -201,6 +215,14 @@ mod tests {
     fn the_readme_has_to_name_the_commands() {
         assert_eq!(readme_findings(&[page("README.md", "run `cargo xtask demo`")]).len(), 1);
         assert_eq!(readme_findings(&[]).len(), 2);
+    }
+
+    #[test]
+    fn a_sample_has_to_be_a_file_of_an_example() {
+        let text = "```rust\nfn a() {}\n```\n```sh\nls\n```\n```rust\nfn b() {}\n```\n";
+        let examples = [page("examples/x/a.rs", "fn a() {}\n")];
+        let findings = sample_findings(&page("README.md", text), &examples);
+        assert_eq!(findings, ["README.md: no example is this sample: fn b() {}"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT, Push};
 use cogworker_core::time::EpochSeconds;
 use tracing::debug;
 
+use crate::ClientError;
 use crate::client::Settings;
 
 /// So many jobs at most go together.
@@ -29,7 +30,7 @@ pub(crate) struct Batch<'a> {
 pub(crate) struct Stopped {
     /// How many of its first jobs are done for certain: pushed, or found to be duplicates.
     pub(crate) done: usize,
-    pub(crate) error: RedisError,
+    pub(crate) error: ClientError,
 }
 
 impl<'a> Batch<'a> {
@@ -51,11 +52,17 @@ impl<'a> Batch<'a> {
     pub(crate) async fn push_out(&mut self) -> Result<Vec<bool>, Stopped> {
         let jobs = std::mem::take(&mut self.jobs);
         self.bytes = 0;
+        if let Some(sink) = &self.settings.sink {
+            let now = sink.now();
+            let jobs =
+                jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now)).collect();
+            return sink.clone().take(jobs).await.map_err(|error| Stopped { done: 0, error });
+        }
         if std::mem::take(&mut self.has_unique) || self.settings.status_ttl.is_some() {
             return self.push_with_traces(jobs).await;
         }
         let count = jobs.len();
-        self.push_plainly(jobs).await.map_err(|error| Stopped { done: 0, error })?;
+        self.push_plainly(jobs).await.map_err(|error| Stopped { done: 0, error: error.into() })?;
         Ok(vec![true; count])
     }
 
@@ -89,10 +96,10 @@ impl<'a> Batch<'a> {
             }
             let pushed = scripts::push_jobs(self.redis, slice, self.settings.status_ttl)
                 .await
-                .map_err(|error| Stopped { done: done.len(), error })?;
+                .map_err(|error| Stopped { done: done.len(), error: error.into() })?;
             done.extend(pushed.pushed);
             if let Some(error) = pushed.error {
-                return Err(Stopped { done: done.len(), error });
+                return Err(Stopped { done: done.len(), error: error.into() });
             }
         }
     }

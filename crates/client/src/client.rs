@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
+use cogworker_core::time::EpochSeconds;
 
 use crate::job_set::{JobSet, SetKind};
 use crate::middleware::{Chain, Middleware};
 use crate::periodic::PeriodicEntries;
 use crate::queue::Queue;
+use crate::sink::Sink;
 use crate::unique_lock::DEFAULT_LOCK_TTL;
 
 /// Pushes jobs and looks after them. Cheap to clone: clones share one connection, and what was set
@@ -30,11 +32,19 @@ pub(crate) struct Settings {
     pub(crate) unique_lock_ttl: Duration,
     /// How long a status that a push writes is kept; without, none is written.
     pub(crate) status_ttl: Option<Duration>,
+    /// Where jobs go instead of Redis, in tests.
+    pub(crate) sink: Option<Arc<dyn Sink>>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { chain: Chain::default(), unique_lock_ttl: DEFAULT_LOCK_TTL, status_ttl: None }
+        Self { chain: Chain::default(), unique_lock_ttl: DEFAULT_LOCK_TTL, status_ttl: None, sink: None }
+    }
+}
+
+impl Settings {
+    pub(crate) fn now(&self) -> EpochSeconds {
+        self.sink.as_ref().map_or_else(EpochSeconds::now, |sink| sink.now())
     }
 }
 
@@ -69,6 +79,14 @@ impl Client {
     /// A client on a connection that is there already, and stays whoever closes the client.
     pub fn from_redis(redis: Redis) -> Self {
         Self::new(redis, false)
+    }
+
+    /// A client whose jobs go to `sink` and never to Redis.
+    #[doc(hidden)]
+    pub fn from_sink(sink: Arc<dyn Sink>) -> Self {
+        let mut client = Self::new(Redis::absent(), false);
+        client.settings_mut().sink = Some(sink);
+        client
     }
 
     fn new(redis: Redis, owns_connection: bool) -> Self {

@@ -1,5 +1,6 @@
 //! Why a client's call failed.
 
+use cogworker_core::failure::Failure;
 use cogworker_core::new_job::NewJobError;
 use cogworker_core::redis::RedisError;
 
@@ -25,6 +26,9 @@ pub enum ClientError {
         /// The entry's id.
         pjid: String,
     },
+    /// The client is one for tests that runs each job at once, and the job failed.
+    #[error("run a job where it is pushed: {}: {}", .0.class, .0.message)]
+    JobFailed(Failure),
     /// A bulk push stopped on its way.
     #[error("push all jobs: after {done} of {total}, failed to {source}")]
     Bulk {
@@ -36,4 +40,29 @@ pub enum ClientError {
         /// Why it stopped.
         source: RedisError,
     },
+}
+
+impl ClientError {
+    /// True when what was asked for may have been done all the same: the reply got lost. Pushing the
+    /// job again, with the same jid, then means that it may run twice; a
+    /// [unique](cogworker_core::options::JobOptions::unique) job can be pushed again without that.
+    pub fn fate_is_unknown(&self) -> bool {
+        match self {
+            Self::Redis(source) | Self::Bulk { source, .. } => source.fate_is_unknown(),
+            Self::Job(_) | Self::Middleware(_) | Self::UnreadableEntry { .. } | Self::JobFailed(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_lost_reply_leaves_the_fate_open() {
+        let lost = || RedisError::TimedOut("5 s".into());
+        assert!(ClientError::from(lost()).fate_is_unknown());
+        assert!(ClientError::Bulk { done: 1, total: 2, source: lost() }.fate_is_unknown());
+        assert!(!ClientError::from(RedisError::OutOfMemory("full".into())).fate_is_unknown());
+    }
 }

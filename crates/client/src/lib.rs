@@ -37,6 +37,7 @@ mod periodic;
 mod processes;
 mod push;
 mod queue;
+mod sink;
 mod stats;
 mod status;
 #[cfg(feature = "otel")]
@@ -50,5 +51,7 @@ pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
+#[doc(hidden)]
+pub use sink::{Sink, Taken};
 pub use stats::Stats;
 pub use status::Wait;

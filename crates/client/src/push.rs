@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
-use cogworker_core::time::EpochSeconds;
 
 use crate::batch::Batch;
 use crate::middleware::{MiddlewareError, Next};
@@ -28,7 +27,7 @@ impl Client {
     /// # Errors
     /// As [`perform_async`](Self::perform_async).
     pub async fn perform_in<J: Job>(&self, delay: Duration, job: &J) -> Result<Option<Jid>, ClientError> {
-        self.push(NewJob::of(job).at(EpochSeconds::now().plus(delay))).await
+        self.push(NewJob::of(job).at(self.settings().now().plus(delay))).await
     }
 
     /// Schedules a job to run at `when`.
@@ -45,7 +44,7 @@ impl Client {
     /// As [`perform_async`](Self::perform_async).
     pub async fn push(&self, job: NewJob) -> Result<Option<Jid>, ClientError> {
         let Some((job, prepared)) = self.pass(job).await? else { return Ok(None) };
-        let payload = job.payload(prepared.at.is_none().then(EpochSeconds::now));
+        let payload = job.payload(prepared.at.is_none().then(|| self.settings().now()));
         let mut batch = Batch::new(self.redis(), self.settings());
         batch.add(&job, &prepared, payload);
         let pushed = batch.push_out().await.map_err(|stopped| stopped.error)?;
@@ -54,7 +53,7 @@ impl Client {
 
     /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
     async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
-        let now = EpochSeconds::now();
+        let now = self.settings().now();
         #[cfg(feature = "otel")]
         crate::trace_context::put_into(&mut job);
         let prepared = job.prepare(now)?;
@@ -90,7 +89,7 @@ impl Client {
         for job in jobs {
             passed.push(self.pass(job).await?);
         }
-        let now = EpochSeconds::now();
+        let now = self.settings().now();
         let mut results = vec![None; total];
         let mut batch = Batch::new(self.redis(), self.settings());
         let mut batched = Vec::new();
@@ -114,10 +113,13 @@ async fn push_out(
     places: &mut Vec<(usize, &Jid)>,
     results: &mut [Option<Jid>],
 ) -> Result<(), ClientError> {
-    let pushed = batch.push_out().await.map_err(|stopped| ClientError::Bulk {
-        done: places.get(stopped.done).map_or(results.len(), |(place, _)| *place),
-        total: results.len(),
-        source: stopped.error,
+    let pushed = batch.push_out().await.map_err(|stopped| match stopped.error {
+        ClientError::Redis(source) => ClientError::Bulk {
+            done: places.get(stopped.done).map_or(results.len(), |(place, _)| *place),
+            total: results.len(),
+            source,
+        },
+        error => error,
     })?;
     for ((place, jid), pushed) in places.drain(..).zip(pushed) {
         results[place] = pushed.then(|| jid.clone());

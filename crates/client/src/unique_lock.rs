@@ -58,6 +58,9 @@ impl Client {
         let payload = job.payload(None);
         let raw = RawJob::parse(&payload).map_err(NewJobError::from)?;
         let Some(lock) = JobLocks::of(&raw, self.redis().keys()).unique else { return Ok(None) };
+        if let Some(sink) = &self.settings().sink {
+            return Ok(sink.owner_of(&lock));
+        }
         let owner = self.redis().command("GET", Call::new().key(lock)).await?;
         Ok(owner.optional_text()?.map(Jid::from))
     }

@@ -24,6 +24,7 @@
 mod decode;
 mod encode;
 mod error;
+mod finite;
 
 pub use decode::decode;
 pub use encode::encode;

@@ -12,6 +12,7 @@ use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_b
 use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
 use crate::job_error::BoxError;
 use crate::middleware::{JobService, Layers};
+use crate::performer::Performer;
 use crate::periodic::{Periodic, Schedule};
 use crate::run::Run;
 
@@ -47,7 +48,7 @@ pub struct App<S = ()> {
 }
 
 /// What failures are told to.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Hooks {
     pub(crate) retry_in: HashMap<&'static str, RetryHook>,
     pub(crate) exhausted: HashMap<&'static str, DeathHook>,
@@ -209,6 +210,13 @@ impl<S: Send + Sync + 'static> App<S> {
     pub fn status(mut self, expiration: Duration) -> Self {
         self.status_ttl = Some(expiration);
         self
+    }
+
+    /// Runs its jobs without a worker; see `cogworker_testing`.
+    #[doc(hidden)]
+    pub fn performer(&self) -> Performer {
+        let chain = self.layers.service(&Arc::new(self.handlers.clone()));
+        Performer::new(chain, self.hooks.clone(), self.schedule.clone())
     }
 
     pub(crate) fn into_registry(self) -> Registry {

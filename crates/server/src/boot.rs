@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::health::HealthLimits;
 use crate::identity::new_identity;
-use crate::logging::{self, LogHandle};
+use crate::logging::{self, LogHandle, LoggingError};
 use crate::server::{Server, ServerHandle, Watched};
 use crate::{cli, exit_code};
 
@@ -46,7 +46,8 @@ impl Boot {
 }
 
 /// Runs a worker from the standard flags to its exit code: parses them, loads the configuration,
-/// builds the application with `build`, and works until a signal or a control message. TERM and INT
+/// builds the application with `build`, and works until a signal or a control message. A log that the
+/// program has set up already is used as it is; `logfile` then means nothing. TERM and INT
 /// end it while the application is being built, too: `build` is dropped where it waits.
 ///
 /// Before anything else the program executes itself again once if `APP_ENV`, `RAILS_ENV` and
@@ -83,6 +84,8 @@ where
     let filter = std::env::var("RUST_LOG").ok();
     let log = match logging::init(config.logfile.as_deref(), filter.as_deref()) {
         Ok(log) => log,
+        // The program's own log is as good; where it goes is the program's affair.
+        Err(LoggingError::AlreadySet(_)) => LogHandle::default(),
         Err(error) => {
             eprintln!("cogworker: failed to {error}");
             return exit_code::CONFIGURATION.into();

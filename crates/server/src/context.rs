@@ -9,6 +9,7 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts;
 use tokio_util::sync::CancellationToken;
 
+use crate::performer::detached_run;
 use crate::run::Run;
 
 /// The run of a job, seen by its handler. Cheap to clone.
@@ -32,6 +33,12 @@ impl<S> std::fmt::Debug for Context<S> {
 impl<S> Context<S> {
     pub(crate) fn new(run: &Run, state: &Arc<S>) -> Self {
         Self { run: run.clone(), state: state.clone() }
+    }
+
+    /// The run of a job that no worker has; see `cogworker_testing`.
+    #[doc(hidden)]
+    pub fn detached(client: Client, job: &Bytes, state: S) -> Self {
+        Self { run: detached_run(client, job), state: Arc::new(state) }
     }
 
     /// The run, as middleware sees it.

@@ -32,6 +32,7 @@ pub mod logging;
 pub mod middleware;
 mod outage;
 mod panic_guard;
+mod performer;
 mod periodic;
 mod run;
 mod server;
@@ -48,6 +49,8 @@ pub use handler::{BlockingHandler, Handler};
 pub use health::HealthLimits;
 pub use hooks::{FailedJob, RetryIn};
 pub use job_error::{BoxError, JobError, JobResult};
+#[doc(hidden)]
+pub use performer::{Fate, Fired, Performed, Performer};
 pub use periodic::{Periodic, PeriodicError};
 pub use run::Run;
 pub use server::{Server, ServerError, ServerHandle};

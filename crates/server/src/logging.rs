@@ -35,7 +35,7 @@ pub const FILTER_VAR: &str = "RUST_LOG";
 #[non_exhaustive]
 pub enum LoggingError {
     /// The log file cannot be opened.
-    #[error("log file {path}: {source}", path = path.display())]
+    #[error("open log file {path}: {source}", path = path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -53,12 +53,12 @@ pub enum LoggingError {
         source: ParseError,
     },
     /// The program has set up a log already.
-    #[error("a log is set up already: {0}")]
+    #[error("set up the log: {0}")]
     AlreadySet(#[source] TryInitError),
 }
 
 /// A hold on the log, to reopen its file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LogHandle {
     file: Option<Arc<LogFile>>,
 }

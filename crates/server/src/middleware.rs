@@ -102,7 +102,7 @@ where
 
 /// Layers, as they are registered.
 #[derive(Default)]
-pub(crate) struct Layers(Vec<Box<dyn FnOnce(JobService) -> JobService + Send>>);
+pub(crate) struct Layers(Vec<Box<dyn Fn(JobService) -> JobService + Send>>);
 
 impl Layers {
     pub(crate) fn add<L>(&mut self, layer: L)
@@ -118,12 +118,14 @@ impl Layers {
     }
 
     /// The whole chain around the handlers; `None` without any layer.
-    pub(crate) fn around(self, handlers: &Arc<HashMap<&'static str, Prepare>>) -> Option<JobService> {
-        if self.0.is_empty() {
-            return None;
-        }
+    pub(crate) fn around(&self, handlers: &Arc<HashMap<&'static str, Prepare>>) -> Option<JobService> {
+        (!self.0.is_empty()).then(|| self.service(handlers))
+    }
+
+    /// The whole chain; without any layer, the handlers alone.
+    pub(crate) fn service(&self, handlers: &Arc<HashMap<&'static str, Prepare>>) -> JobService {
         let innermost = JobService::new(Dispatch { handlers: handlers.clone() });
-        Some(self.0.into_iter().rev().fold(innermost, |inner, layer| layer(inner)))
+        self.0.iter().rev().fold(innermost, |inner, layer| layer(inner))
     }
 }
 

@@ -117,6 +117,14 @@ pub(crate) struct Entry {
     pub(crate) published: String,
 }
 
+impl Entry {
+    /// The job of one slot, as it is pushed.
+    pub(crate) fn job_of(&self, slot: i64) -> NewJob {
+        let job = self.job.clone().set("periodic_pjid", &self.pjid).set("periodic_slot", slot);
+        if self.until_executed { job.set("periodic_until_executed", true) } else { job }
+    }
+}
+
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("pjid", &self.pjid).field("class", &self.class).finish_non_exhaustive()
@@ -124,7 +132,7 @@ impl fmt::Debug for Entry {
 }
 
 /// The entries of an application, each once.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Schedule {
     entries: Vec<Periodic>,
     pub(crate) replace: bool,

@@ -138,6 +138,12 @@ impl Run {
         self.shared.cancellation.get_or_init(CancellationToken::new)
     }
 
+    /// Asks it to end so that it can be run again; for tests.
+    #[doc(hidden)]
+    pub fn interrupt(&self) {
+        self.token().cancel();
+    }
+
     /// Asks it to end because it takes too long.
     pub(crate) fn expire(&self) {
         self.shared.overdue.store(true, Ordering::Release);

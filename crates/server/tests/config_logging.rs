@@ -119,7 +119,7 @@ fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
     };
     assert_eq!(
         error(Some(Path::new("/none/log")), None),
-        "log file /none/log: No such file or directory (os error 2)"
+        "open log file /none/log: No such file or directory (os error 2)"
     );
     let message = error(None, Some("a=b=c"));
     assert!(

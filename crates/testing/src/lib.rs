@@ -1,6 +1,13 @@
-//! Private Redis servers and process harnesses for tests of Cogworker and of programs that use it.
+//! Tests of programs that use Cogworker: their jobs without Redis, or with a private Redis server.
 //!
-//! Every part is synchronous and free of a Redis client, so any test can use it, under any runtime.
+//! **Without Redis**, from the app's client down to the handler by the code that runs in production:
+//!
+//! - [`Fake`] keeps what is pushed in memory, to look at it and to run it when the test says so.
+//! - [`Inline`] runs each job where it is pushed.
+//! - [`assert_enqueued!`] and [`assert_not_enqueued!`] say what was enqueued instead.
+//! - [`context`] makes the context of a handler that a test calls itself.
+//!
+//! **With servers** (feature `servers`, on by default):
 //!
 //! - [`TestRedis`] starts a Redis server of the test's own in a few milliseconds and removes it again;
 //!   it can be stopped, killed, restarted and paused to play an outage.
@@ -13,6 +20,7 @@
 //! - [`wait_until`] is the one way to wait for a condition.
 //!
 //! ```no_run
+//! # #[cfg(feature = "servers")] {
 //! use cogworker_testing::TestRedis;
 //!
 //! # fn main() -> Result<(), cogworker_testing::TestRedisError> {
@@ -20,49 +28,102 @@
 //! redis.cli(&["LPUSH", "cogworker:queue:default", "{}"]);
 //! assert_eq!(redis.cli(&["LLEN", "cogworker:queue:default"]), 1);
 //! # Ok(())
-//! # }
+//! # } }
 //! ```
 //!
-//! The crate works on Unix only, as the worker itself does.
+//! Every part of these is synchronous and free of a Redis client, so any test can use it, under any
+//! runtime. The crate works on Unix only, as the worker itself does.
 
-mod certificates;
-mod debian_packages;
-mod fault_proxy;
-mod fetch;
-mod frames;
-mod memory;
-mod parent_watch;
-mod ports;
-mod proxy_link;
-mod proxy_state;
-mod python_wheels;
-mod redis_binary;
-mod redis_search;
-mod replication;
-mod resp;
-mod sentinel_process;
-mod server_process;
-mod signal;
-mod test_cluster;
-mod test_redis;
-mod test_redis_error;
-mod test_redis_options;
-mod test_sentinel;
-mod value;
+/// The samples of the guide, which are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/testing.md")]
+struct Guide;
+
+mod assertions;
+mod fake;
+mod inline;
+mod test_context;
 mod wait;
+
+#[cfg(feature = "servers")]
+mod certificates;
+#[cfg(feature = "servers")]
+mod debian_packages;
+#[cfg(feature = "servers")]
+mod fault_proxy;
+#[cfg(feature = "servers")]
+mod fetch;
+#[cfg(feature = "servers")]
+mod frames;
+#[cfg(feature = "servers")]
+mod memory;
+#[cfg(feature = "servers")]
+mod parent_watch;
+#[cfg(feature = "servers")]
+mod ports;
+#[cfg(feature = "servers")]
+mod proxy_link;
+#[cfg(feature = "servers")]
+mod proxy_state;
+#[cfg(feature = "servers")]
+mod python_wheels;
+#[cfg(feature = "servers")]
+mod redis_binary;
+#[cfg(feature = "servers")]
+mod redis_search;
+#[cfg(feature = "servers")]
+mod replication;
+#[cfg(feature = "servers")]
+mod resp;
+#[cfg(feature = "servers")]
+mod sentinel_process;
+#[cfg(feature = "servers")]
+mod server_process;
+#[cfg(feature = "servers")]
+mod signal;
+#[cfg(feature = "servers")]
+mod test_cluster;
+#[cfg(feature = "servers")]
+mod test_redis;
+#[cfg(feature = "servers")]
+mod test_redis_error;
+#[cfg(feature = "servers")]
+mod test_redis_options;
+#[cfg(feature = "servers")]
+mod test_sentinel;
+#[cfg(feature = "servers")]
+mod value;
+#[cfg(feature = "servers")]
 mod worker_log;
+#[cfg(feature = "servers")]
 mod worker_process;
 
-pub use fault_proxy::{Fault, FaultProxy};
-pub use fetch::FetchError;
-pub use redis_binary::{RedisBinary, RedisBinaryError};
-pub use resp::{Resp, RespError};
-pub use signal::SignalError;
-pub use test_cluster::TestCluster;
-pub use test_redis::TestRedis;
-pub use test_redis_error::TestRedisError;
-pub use test_redis_options::TestRedisOptions;
-pub use test_sentinel::{TestSentinel, TestSentinelOptions};
-pub use value::Value;
+pub use fake::{Application, Fake, FakeError, FakeJob};
+pub use inline::Inline;
+pub use test_context::{context, context_of, interrupt};
 pub use wait::wait_until;
+
+#[cfg(feature = "servers")]
+pub use fault_proxy::{Fault, FaultProxy};
+#[cfg(feature = "servers")]
+pub use fetch::FetchError;
+#[cfg(feature = "servers")]
+pub use redis_binary::{RedisBinary, RedisBinaryError};
+#[cfg(feature = "servers")]
+pub use resp::{Resp, RespError};
+#[cfg(feature = "servers")]
+pub use signal::SignalError;
+#[cfg(feature = "servers")]
+pub use test_cluster::TestCluster;
+#[cfg(feature = "servers")]
+pub use test_redis::TestRedis;
+#[cfg(feature = "servers")]
+pub use test_redis_error::TestRedisError;
+#[cfg(feature = "servers")]
+pub use test_redis_options::TestRedisOptions;
+#[cfg(feature = "servers")]
+pub use test_sentinel::{TestSentinel, TestSentinelOptions};
+#[cfg(feature = "servers")]
+pub use value::Value;
+#[cfg(feature = "servers")]
 pub use worker_process::{WorkerProcess, WorkerProcessError};

@@ -1,5 +1,7 @@
 //! Clusters.
 
+#![cfg(feature = "servers")]
+
 use std::collections::HashSet;
 use std::fs;
 

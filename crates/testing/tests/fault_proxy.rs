@@ -1,5 +1,7 @@
 //! The fault proxy before real servers.
 
+#![cfg(feature = "servers")]
+
 use std::error::Error;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -1,5 +1,7 @@
 //! Full servers, users, TLS.
 
+#![cfg(feature = "servers")]
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Replicas and changes of role.
 
+#![cfg(feature = "servers")]
+
 use std::time::Duration;
 
 use cogworker_testing::{FaultProxy, Resp, TestRedis, TestRedisOptions, Value, wait_until};

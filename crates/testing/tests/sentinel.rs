@@ -1,5 +1,7 @@
 //! Groups of servers with Sentinel.
 
+#![cfg(feature = "servers")]
+
 use std::time::Duration;
 
 use cogworker_testing::{Resp, TestRedisOptions, TestSentinel, TestSentinelOptions, wait_until};

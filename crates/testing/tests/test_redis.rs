@@ -1,5 +1,7 @@
 //! Private Redis servers: start, outages, options, clean-up.
 
+#![cfg(feature = "servers")]
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,7 @@
 //! Servers of the versions that compatibility tests ask for.
 
+#![cfg(feature = "servers")]
+
 use cogworker_testing::{TestRedisError, TestRedisOptions};
 
 #[test]

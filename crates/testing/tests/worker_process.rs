@@ -1,5 +1,7 @@
 //! The harness for worker programs, tried on shell scripts.
 
+#![cfg(feature = "servers")]
+
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

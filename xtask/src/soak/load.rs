@@ -41,7 +41,7 @@ pub(crate) struct Load {
     pub(crate) jobs: Vec<Pushed>,
     /// Entries that are no jobs: pushed for sure, and perhaps.
     pub(crate) junk: (u64, u64),
-    /// Locks whose job may not have been pushed: nobody releases them.
+    /// Running locks whose job may not have been pushed: nobody releases them.
     pub(crate) stray_locks: Vec<String>,
 }
 
@@ -107,33 +107,30 @@ async fn push(client: &Client, rng: &mut Rng, number: u64, load: &mut Load) -> R
     if let Some(delay) = delay {
         new = new.at(EpochSeconds::now().plus(delay));
     }
-    let key = match lock {
-        Some(("unique", _)) => {
-            // The push takes the lock in the same step.
-            new = new.set("unique", "until_executed");
-            None
-        }
+    let mut running_lock = None;
+    match lock {
+        // The client takes the lock in the step that pushes, so that neither is there without the other.
+        Some(("unique", _)) => new = new.set("unique", "until_executed"),
         Some(_) => {
             new = new.set("periodic_pjid", format!("p{number}")).set("periodic_slot", number);
             new = new.set("periodic_until_executed", true);
-            Some(client.redis().keys().periodic_running(&format!("p{number}")))
+            let key = client.redis().keys().periodic_running(&format!("p{number}"));
+            // As if its slot had been claimed.
+            let call = Call::new().key(&key).arg(jid.as_str()).arg("EX").arg(3600u64).arg("NX");
+            if client.redis().command("SET", call).await.is_err() {
+                load.stray_locks.push(key.clone());
+            }
+            running_lock = Some(key);
         }
-        None => None,
-    };
-    if let Some(key) = &key {
-        // As a ticker takes it.
-        let call = Call::new().key(key).arg(jid.as_str()).arg("EX").arg(3600u64).arg("NX");
-        if client.redis().command("SET", call).await.is_err() {
-            load.stray_locks.push(key.clone());
-        }
+        None => {}
     }
     let fate = match client.push(new).await {
         Ok(Some(_)) => Fate::Pushed,
-        Ok(None) => return Err(format!("push {jid}: it was stopped, and no equal job was pushed").into()),
+        Ok(None) => return Err(format!("push {jid}: taken for a duplicate, and there is none").into()),
         Err(ClientError::Redis(error)) if error.fate_is_unknown() => Fate::Unknown,
         Err(_) => Fate::Refused,
     };
-    if let Some(key) = key.filter(|_| fate != Fate::Pushed) {
+    if let Some(key) = running_lock.filter(|_| fate != Fate::Pushed) {
         load.stray_locks.push(key);
     }
     load.jobs.push(Pushed { jid, fate, failures, retries, blocking });

@@ -5,13 +5,13 @@ use serde_json::value::RawValue;
 
 use super::ArgsError;
 use super::error::without_place;
+use super::finite::find_non_finite;
 
-/// The args of `job` as a compact JSON array. As everywhere in serde_json, a number that is not
-/// finite is written as `null`.
+/// The args of `job` as a compact JSON array.
 ///
 /// # Errors
-/// When the value has no JSON form: a map whose keys are not texts, or whatever its own
-/// `Serialize` refuses.
+/// When the value has no JSON form: a number that is not finite, a map whose keys are not texts, or
+/// whatever its own `Serialize` refuses.
 pub fn encode<T: Serialize + ?Sized>(job: &T) -> Result<Box<RawValue>, ArgsError> {
     let unwritable = |error: serde_json::Error| ArgsError::Unwritable { reason: without_place(&error) };
     let shape = match job.serialize(Probe) {
@@ -19,6 +19,10 @@ pub fn encode<T: Serialize + ?Sized>(job: &T) -> Result<Box<RawValue>, ArgsError
         Err(Probed::Refused(reason)) => return Err(ArgsError::Unwritable { reason }),
         Ok(never) => match never {},
     };
+    if let Some(number) = find_non_finite(job) {
+        // serde_json would make `null` of it.
+        return Err(ArgsError::Unwritable { reason: format!("expected finite numbers, found {number}") });
+    }
     let json = match shape {
         Shape::Nothing => "[]".to_owned(),
         Shape::Positional => serde_json::to_string(job).map_err(unwritable)?,

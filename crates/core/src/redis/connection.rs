@@ -31,7 +31,8 @@ pub struct Redis {
 }
 
 struct Shared {
-    client: Client,
+    /// `None` when there is no server.
+    client: Option<Client>,
     config: RedisConfig,
     keys: KeySpace,
     calls: AtomicI64,
@@ -60,11 +61,11 @@ impl fmt::Debug for Redis {
 impl Redis {
     /// Connects and waits until the connection stands, at most the settings' connect timeout.
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
-        let redis = Self::build(config)?;
-        let mut errors = redis.shared.client.error_rx();
-        redis.watch_connecting();
-        redis.shared.client.connect();
-        let client = redis.shared.client.clone();
+        let client = hardened::client(config)?;
+        let redis = Self::new(Some(client.clone()), config);
+        let mut errors = client.error_rx();
+        redis.watch_connecting(&client);
+        client.connect();
         let connected = client.wait_for_connect();
         tokio::pin!(connected);
         let deadline = tokio::time::sleep(config.connect_timeout);
@@ -94,16 +95,24 @@ impl Redis {
     /// Starts connecting and returns at once. Calls wait for the connection, each at most the
     /// settings' command timeout. Needs a tokio runtime, which drives the connection.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
-        let redis = Self::build(config)?;
-        redis.watch_connecting();
-        redis.shared.client.connect();
+        let client = hardened::client(config)?;
+        let redis = Self::new(Some(client.clone()), config);
+        redis.watch_connecting(&client);
+        client.connect();
         Ok(redis)
     }
 
-    fn build(config: &RedisConfig) -> Result<Self, RedisError> {
-        Ok(Self {
+    /// No server at all: every call fails with [`RedisError::Absent`]. For clients that keep their jobs
+    /// in memory, in tests.
+    #[doc(hidden)]
+    pub fn absent() -> Self {
+        Self::new(None, &RedisConfig::default())
+    }
+
+    fn new(client: Option<Client>, config: &RedisConfig) -> Self {
+        Self {
             shared: Arc::new(Shared {
-                client: hardened::client(config)?,
+                client,
                 keys: KeySpace::with_prefix(config.key_prefix.as_deref().unwrap_or("")),
                 config: config.clone(),
                 calls: AtomicI64::new(1),
@@ -111,15 +120,19 @@ impl Redis {
                 replaced: AtomicU64::new(0),
                 connect_error: Arc::default(),
             }),
-        })
+        }
+    }
+
+    fn client(&self) -> Result<&Client, RedisError> {
+        self.shared.client.as_ref().ok_or(RedisError::Absent)
     }
 
     /// Keeps the reason why it cannot connect, which a call that waits for a connection does not
     /// learn: it only times out.
-    fn watch_connecting(&self) {
+    fn watch_connecting(&self, client: &Client) {
         let last = self.shared.connect_error.clone();
-        let mut errors = self.shared.client.error_rx();
-        let mut connections = self.shared.client.reconnect_rx();
+        let mut errors = client.error_rx();
+        let mut connections = client.reconnect_rx();
         tokio::spawn(async move {
             loop {
                 let error = tokio::select! {
@@ -150,12 +163,13 @@ impl Redis {
 
     /// True while the connection stands, as far as is known.
     pub fn is_connected(&self) -> bool {
-        self.shared.client.is_connected()
+        self.shared.client.as_ref().is_some_and(Client::is_connected)
     }
 
     /// Runs a script by its hash and checks that the reply is this call's own: `ARGV[1]` is the
     /// call's number, which each script returns as its first element.
     pub async fn call(&self, script: &'static Script, call: Call) -> Result<Replies, RedisError> {
+        let client = self.client()?;
         let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let mut args = Vec::with_capacity(3 + call.keys.len() + call.args.len());
         args.push(Value::from(script.hash()));
@@ -165,11 +179,11 @@ impl Redis {
         args.extend(call.args);
 
         let sent_on = self.generation();
-        let mut result = self.send("EVALSHA", args.clone()).await;
+        let mut result = send(client, "EVALSHA", args.clone()).await;
         if result.as_ref().is_err_and(RedisError::is_noscript) {
             // The server restarted, failed over or was told to forget: it learns it again.
             args[0] = Value::from(script.source());
-            result = self.send("EVAL", args).await;
+            result = send(client, "EVAL", args).await;
         }
         let value = match result {
             Ok(value) => value,
@@ -212,22 +226,10 @@ impl Redis {
     async fn run(&self, command: CustomCommand, call: Call) -> Result<Reply, RedisError> {
         let args: Vec<Value> = call.keys.into_iter().chain(call.args).collect();
         let sent_on = self.generation();
-        match self.shared.client.custom(command, args).await {
+        match self.client()?.custom(command, args).await {
             Ok(value) => Ok(Reply(value)),
             Err(error) => Err(self.failed(RedisError::from_fred(&error), sent_on).await),
         }
-    }
-
-    fn send(
-        &self,
-        name: &'static str,
-        args: Vec<Value>,
-    ) -> impl Future<Output = Result<Value, fred::error::Error>> {
-        // The library's own EVALSHA waits for each reply before it writes the next call.
-        // In a cluster the first key decides the node. Of a custom command the library heeds only a
-        // ready-made slot; by any other rule it would hash the first argument, the script's hash.
-        let slot = args.get(2).and_then(Value::as_bytes).map_or(ClusterHash::Random, ClusterHash::from);
-        self.shared.client.custom(CustomCommand::new_static(name, slot, false), args)
     }
 
     fn generation(&self) -> u64 {
@@ -251,17 +253,32 @@ impl Redis {
 
     /// Replaces the connection, unless that is under way already; calls on it end with an error.
     pub async fn reset(&self) {
-        if !self.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
+        let Ok(client) = self.client() else { return };
+        if !client.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
             return;
         }
         let _resetting = Resetting(&self.shared.resetting);
         self.shared.replaced.fetch_add(1, Ordering::AcqRel);
         // Too slow is fine: the reconnect goes on in the background.
-        let _ = timeout(RESET_LIMIT, self.shared.client.force_reconnection()).await;
+        let _ = timeout(RESET_LIMIT, client.force_reconnection()).await;
     }
 
     /// Closes the connection; every clone's calls fail from now on.
     pub async fn close(&self) {
-        let _ = timeout(RESET_LIMIT, self.shared.client.quit()).await;
+        if let Ok(client) = self.client() {
+            let _ = timeout(RESET_LIMIT, client.quit()).await;
+        }
     }
+}
+
+fn send(
+    client: &Client,
+    name: &'static str,
+    args: Vec<Value>,
+) -> impl Future<Output = Result<Value, fred::error::Error>> {
+    // The library's own EVALSHA waits for each reply before it writes the next call.
+    // In a cluster the first key decides the node. Of a custom command the library heeds only a
+    // ready-made slot; by any other rule it would hash the first argument, the script's hash.
+    let slot = args.get(2).and_then(Value::as_bytes).map_or(ClusterHash::Random, ClusterHash::from);
+    client.custom(CustomCommand::new_static(name, slot, false), args)
 }

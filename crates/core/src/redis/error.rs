@@ -9,6 +9,9 @@ pub enum RedisError {
     /// The settings cannot be used: fix them.
     #[error("use the redis settings: {0}")]
     Config(String),
+    /// There is no Redis: the client keeps its jobs in memory, for a test.
+    #[error("ask redis: the client is one for tests, which has none")]
+    Absent,
     /// The server refused the credentials: fix them.
     #[error("authenticate with redis: {0}")]
     Auth(String),

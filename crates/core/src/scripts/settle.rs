@@ -1,10 +1,13 @@
 //! Settling jobs: the one place where a job leaves the in-progress list.
 
+mod side_step;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
 
+pub use self::side_step::SideStep;
 use super::{KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
@@ -131,71 +134,6 @@ pub struct Settled {
     /// What stands beside the outcomes and could not be written (LOG-02). But for the counts, it
     /// is not tried again.
     pub side_errors: Vec<(SideStep, RedisError)>,
-}
-
-/// What is written beside outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SideStep {
-    /// Records of failed attempts.
-    Attempts,
-    /// The running lock of a job that goes back to its queue.
-    RunningLock,
-    /// Statuses of jobs.
-    Status,
-    /// Records of runs.
-    History,
-    /// The counter of successful runs; what it did not take is in [`Settled::uncounted`].
-    Processed,
-    /// The counter of failed runs; likewise.
-    Failed,
-    /// The counts of the hour.
-    Throughput,
-}
-
-impl SideStep {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Attempts,
-        Self::RunningLock,
-        Self::Status,
-        Self::History,
-        Self::Processed,
-        Self::Failed,
-        Self::Throughput,
-    ];
-
-    /// What a process does in this step, for its log.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Attempts => "logging failed attempts, which is ignored",
-            Self::RunningLock => "taking running locks again, which is ignored",
-            Self::Status => "writing statuses, which is ignored",
-            Self::History => "writing the history, which is ignored",
-            Self::Processed => "counting successful runs, which is tried again",
-            Self::Failed => "counting failed runs, which is tried again",
-            Self::Throughput => "counting the runs of the hour, which is ignored",
-        }
-    }
-
-    /// As the script spells it.
-    fn code(self) -> &'static str {
-        match self {
-            Self::Attempts => "a",
-            Self::RunningLock => "l",
-            Self::Status => "s",
-            Self::History => "h",
-            Self::Processed => "p",
-            Self::Failed => "f",
-            Self::Throughput => "t",
-        }
-    }
-
-    fn of_code(code: &str) -> Result<Self, RedisError> {
-        Self::ALL.into_iter().find(|step| step.code() == code).ok_or_else(|| RedisError::UnexpectedReply {
-            expected: "the code of a step",
-            found: code.to_owned(),
-        })
-    }
 }
 
 impl SettleBatch {

@@ -33,6 +33,8 @@ fn all_are_accounted_for(site: &Site, worker: &Program, others: i64) -> TestResu
         let found = (site.processed(), site.failed(), site.members("retry"));
         format!("{error}: {found:?}; the log:\n{}", worker.process.log().join("\n"))
     })?;
+    // What a program says comes through a pipe, later than what it writes to Redis.
+    reach("their runs are told", || worker.runs() >= HELD + others as usize)?;
     assert_eq!(worker.runs(), HELD + others as usize);
     assert_eq!(site.int(&["LLEN", &format!("cogworker:inprogress:{}", worker.identity)]), 0);
     assert_eq!((site.waiting("default"), site.members("dead")), (0, 0));

@@ -21,3 +21,4 @@ mod routing;
 mod shutdown;
 mod status_and_history;
 mod support;
+mod unique;

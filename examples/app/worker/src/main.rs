@@ -1,5 +1,8 @@
 //! The example app's worker.
 
+#[cfg(test)]
+mod tests;
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -83,24 +86,24 @@ async fn report(job: DailyReportJob) {
     info!("reported on {}", job.section);
 }
 
+fn app() -> App {
+    App::new(())
+        .job(greet)
+        .job(be_flaky)
+        .job(fail)
+        .job(panic)
+        .job(crash)
+        .job(sleep)
+        .job_blocking(spin)
+        .job(do_nothing)
+        .job(record)
+        .job(import)
+        .job(run_late)
+        .job(clean_up)
+        .job(report)
+        .status(Duration::from_secs(1800))
+}
+
 fn main() -> ExitCode {
-    cogworker_server::main(|_boot| async {
-        Ok::<_, JobError>(
-            App::new(())
-                .job(greet)
-                .job(be_flaky)
-                .job(fail)
-                .job(panic)
-                .job(crash)
-                .job(sleep)
-                .job_blocking(spin)
-                .job(do_nothing)
-                .job(record)
-                .job(import)
-                .job(run_late)
-                .job(clean_up)
-                .job(report)
-                .status(Duration::from_secs(1800)),
-        )
-    })
+    cogworker_server::main(|_boot| async { Ok::<_, JobError>(app()) })
 }

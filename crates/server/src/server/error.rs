@@ -1,0 +1,49 @@
+//! How a worker's run can fail.
+
+use std::net::SocketAddr;
+
+use cogworker_core::redis::RedisError;
+
+use crate::periodic::PeriodicError;
+use crate::services::watchdog::WatchdogError;
+
+/// Why a worker could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// Redis cannot be used as configured.
+    #[error("start the worker: failed to {0}")]
+    Redis(#[from] RedisError),
+    /// The operating system refused a thread.
+    #[error("start the worker's engine: {0}")]
+    Engine(#[from] std::io::Error),
+    /// Health checks cannot be answered at the configured address.
+    #[error("start the worker: answer health checks at {address}: {source}")]
+    Health {
+        /// As configured.
+        address: SocketAddr,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A periodic entry cannot be used.
+    #[error("start the worker: failed to {0}")]
+    Periodic(#[from] PeriodicError),
+    /// The engine ended by itself, which is a fault of ours.
+    #[error("keep the worker's engine running: it ended by itself")]
+    EngineEnded,
+    /// Jobs could neither be settled nor given back before the end; another process recovers them.
+    #[error("settle {held} jobs before the end: they stay on this process's list until they are recovered")]
+    JobsLeft {
+        /// How many; -1 when the list cannot be read.
+        held: i64,
+    },
+}
+
+impl From<WatchdogError> for ServerError {
+    fn from(error: WatchdogError) -> Self {
+        match error {
+            WatchdogError::Bind(address, source) => Self::Health { address, source },
+            WatchdogError::Thread(source) => Self::Engine(source),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! A worker's life: what it is put together from, and the order in which it begins and ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cogworker_client::Client;
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts::{self, RecoveryLimits};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use super::fetch_choice::decide_fetch;
+use super::{Server, ServerError};
+use crate::deaths::Deaths;
+use crate::engine::{Command, Engine, EngineParts, Lease, last_calls};
+use crate::health::Health;
+use crate::run::RunScope;
+use crate::services::control::Control;
+use crate::services::heartbeat::Heartbeat;
+use crate::services::key_guard::KeyGuard;
+use crate::services::line::Line;
+use crate::services::poller::Poller;
+use crate::services::recovery::Recovery;
+use crate::services::supervise;
+use crate::services::ticker::Ticker;
+use crate::services::uncounted::Uncounted;
+use crate::services::watchdog::keep_turning;
+
+/// How often dead processes are looked for; it counts into how long a running lock holds.
+const RECOVERY_PERIOD: Duration = Duration::from_secs(60);
+
+impl Server {
+    pub(super) async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
+        let Self { config, mut registry, identity, hostname, commands, stop, limits, watched: _ } = self;
+        let replace = registry.schedule.replace;
+        let entries = std::mem::take(&mut registry.schedule).into_entries()?;
+        let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
+        let redis = Redis::connect_lazily(&config.redis)?;
+        tokio::spawn(keep_turning(pulse.clone(), redis.clone(), limits.turn));
+        let poller_wake = Arc::new(Notify::new());
+        let (command_sender, command_receiver) = commands;
+        let mut distinct = config.queues.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let distinct: Arc<[String]> = distinct.into();
+        if !decide_fetch(&redis, &config, &gauges, &outage, &stop).await {
+            info!("stopped before redis was reached");
+            redis.close().await;
+            return Ok(());
+        }
+        let lease = Arc::new(Lease::new(config.orphan_threshold, config.timings.presence));
+        let heartbeat = Heartbeat {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            info: Heartbeat::info(&config, hostname),
+            distinct_queues: distinct.clone(),
+            timings: config.timings,
+            lease: lease.clone(),
+            // Longer than it takes to find this process dead and its jobs orphaned (RUNLK-07).
+            running_lock_ttl: (config.orphan_threshold + 2 * RECOVERY_PERIOD).as_secs_f64().ceil() as u64,
+            gauges: gauges.clone(),
+            pulse: pulse.clone(),
+            stuck_call: limits.stuck_call,
+            outage: outage.clone(),
+            engine: command_sender.clone(),
+        };
+        // No job is taken before others can see that this process lives (LIFE-01).
+        if !heartbeat.first(&stop).await {
+            info!("stopped before redis was reached");
+            redis.close().await;
+            return Ok(());
+        }
+        // A connection for what is long and urgent to nobody: jobs' calls do not wait behind it.
+        let upkeep = Redis::connect_lazily(&config.redis)?;
+        let upkeep_line = Line::new(upkeep.clone(), limits.stuck_call);
+        let line = Line::new(redis.clone(), limits.stuck_call);
+        let uncounted: Arc<Uncounted> = Arc::default();
+        // No job is taken before damaged keys are out of the way.
+        let key_guard = KeyGuard::new(
+            upkeep_line.clone(),
+            identity.clone(),
+            distinct,
+            config.timings.check,
+            outage.clone(),
+        );
+        let boot_check = key_guard.at_boot(&stop).await;
+        if boot_check.moved {
+            // The first beat could not be entered in a registry that held the wrong type.
+            heartbeat.first(&stop).await;
+        }
+        let mut client = Client::from_redis(redis.clone()).with_unique_lock_ttl(config.unique_lock_ttl);
+        if let Some(ttl) = registry.status_ttl {
+            client = client.with_status(ttl);
+        }
+        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl });
+        let deaths = Deaths::new(&registry.hooks, jobs.clone());
+        let recovery = Recovery {
+            deaths: deaths.clone(),
+            line: upkeep_line,
+            uncounted: uncounted.clone(),
+            identity: identity.clone(),
+            limits: RecoveryLimits {
+                orphan_threshold: config.orphan_threshold,
+                max_orphanings: config.max_orphanings,
+                lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            },
+            period: config.timings.check,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+        };
+        let ticker = Ticker {
+            line: line.clone(),
+            entries: entries.into(),
+            replace,
+            catch_up: config.periodic_catch_up,
+            lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+        };
+        let limit = config.shutdown_timeout;
+        info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
+        let engine = Engine::new(EngineParts {
+            redis: redis.clone(),
+            deaths: deaths.clone(),
+            identity: identity.clone(),
+            config,
+            registry,
+            scope,
+            jobs,
+            gauges: gauges.clone(),
+            outage: outage.clone(),
+            lease,
+            commands: command_receiver,
+            poller_wake: poller_wake.clone(),
+            pulse,
+            limits,
+        })?;
+
+        let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());
+        let beats = heartbeat.spawn(beats_stop.clone())?;
+        let mut services = JoinSet::new();
+        supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
+        supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
+        let poller = Poller {
+            line: line.clone(),
+            gauges,
+            outage: outage.clone(),
+            wake: poller_wake.clone(),
+            uncounted: uncounted.clone(),
+            last_poll: health.last_poll.clone(),
+        };
+        supervise(&mut services, "poller", services_stop.clone(), move |stop| poller.clone().run(stop));
+        let pause = boot_check.pause;
+        supervise(&mut services, "key guard", services_stop.clone(), move |stop| {
+            key_guard.clone().run(pause, stop)
+        });
+        let control = Control {
+            redis: redis.clone(),
+            identity: identity.clone(),
+            engine: command_sender.clone(),
+            outage: outage.clone(),
+            poller_wake,
+            stop_process: stop.clone(),
+        };
+        supervise(&mut services, "control", services_stop.clone(), move |stop| control.clone().run(stop));
+
+        let engine = tokio::spawn(engine.run());
+        tokio::pin!(engine);
+        let ended = tokio::select! {
+            ended = &mut engine => Some(ended),
+            () = stop.cancelled() => None,
+        };
+        services_stop.cancel();
+        let by_itself = ended.is_some();
+        let ended = match ended {
+            Some(ended) => ended,
+            None => {
+                info!("stopping: running jobs have {} s to finish", limit.as_secs_f64());
+                let _ = command_sender.send(Command::Stop { limit });
+                engine.await
+            }
+        };
+        deaths.finish().await;
+        // Beats go on until the last job is settled: until then this process holds jobs.
+        beats_stop.cancel();
+        let _ = tokio::task::spawn_blocking(move || beats.join()).await;
+        while services.join_next().await.is_some() {}
+        upkeep.close().await;
+        let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
+        if let Ok(Err(failure)) = counted {
+            outage.report("counting failures", &failure);
+        }
+        match uncounted.count() {
+            0 => {}
+            left => error!("{left} failures that were filed stay uncounted"),
+        }
+        let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
+        let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));
+        redis.close().await;
+        match (ended, removed) {
+            _ if by_itself => Err(ServerError::EngineEnded),
+            (Err(_), _) => Err(ServerError::EngineEnded),
+            (Ok(0), Ok(0)) => {
+                info!("stopped");
+                Ok(())
+            }
+            (Ok(unsettled), Ok(held)) => Err(ServerError::JobsLeft { held: held.max(unsettled as i64) }),
+            (Ok(unsettled), Err(failure)) => {
+                outage.report("removing the presence", &failure);
+                if unsettled == 0 { Ok(()) } else { Err(ServerError::JobsLeft { held: unsettled as i64 }) }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Jobs that fail in a fake.
+
+use std::time::Duration;
+
+use cogworker_server::{App, RetryIn};
+use cogworker_testing::{Fake, FakeError};
+use serde_json::json;
+
+use crate::support::{Greeting, HOUR, Log, Outcome, Report, app, greeting};
+
+#[tokio::test]
+async fn a_failure_is_the_callers_and_the_job_waits_for_its_retry() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let app = app(&log);
+    fake.client().push_bulk(&[greeting("nobody"), greeting("b")]).await?;
+    match fake.drain::<Greeting>(&app).await {
+        Err(FakeError::JobFailed { class, failure, .. }) => {
+            assert_eq!((class.as_str(), failure.class.as_str()), ("GreetingJob", "NoName"));
+        }
+        other => return Err(format!("{other:?}").into()),
+    }
+    assert_eq!((fake.len(), fake.retries::<Greeting>().len()), (1, 1), "the other still waits");
+    assert_eq!(fake.drain_all(&app).await?, 1, "the retry is not due");
+    let retry = &fake.retries::<Greeting>()[0];
+    assert_eq!(
+        (retry.field("retry_count"), retry.field("error_class")),
+        (Some(json!(1)), Some(json!("NoName")))
+    );
+    for attempt in [2, 3] {
+        fake.advance(HOUR);
+        assert!(fake.drain_all(&app).await.is_err());
+        assert_eq!(log.take().last(), Some(&format!("nobody {attempt}")));
+    }
+    assert_eq!((fake.retries::<Greeting>().len(), fake.dead::<Greeting>().len()), (0, 1));
+    fake.advance(HOUR);
+    assert_eq!(fake.drain_all(&app).await?, 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_lock_is_held_over_the_retry_and_freed_by_the_last_failure_uniq_12_uniq_16() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let (client, app) = (fake.client(), app(&log).retry_in::<Report>(|_, _, _| RetryIn::After(48 * HOUR)));
+    let first = client.perform_async(&Report(0)).await?;
+    assert!(fake.drain_all(&app).await.is_err());
+    fake.advance(47 * HOUR);
+    assert_eq!(
+        (client.perform_async(&Report(0)).await?, client.unique_lock(&Report(0)).await?),
+        (None, first)
+    );
+    fake.advance(HOUR);
+    assert!(fake.drain_all(&app).await.is_err());
+    assert_eq!(fake.dead::<Report>().len(), 1);
+    assert!(client.perform_async(&Report(0)).await?.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn hooks_decide_and_hear_of_deaths_hook_01_hook_05_hook_06_death_01() -> Outcome {
+    let log = Log::default();
+    let (own, every) = (log.clone(), log.clone());
+    let app = |decision: RetryIn| -> App<Log> {
+        let (own, every) = (own.clone(), every.clone());
+        app(&log)
+            .retry_in::<Greeting>(move |_, _, _| decision)
+            .death_handler(move |job, failure| {
+                every.add(format!("{} died of {}", job.class(), failure.class));
+                async { panic!("the hook's own") }
+            })
+            .retries_exhausted::<Greeting, _, _>(move |job, _| {
+                own.add(format!("exhausted {}", job.read::<Greeting>().map(|job| job.0).unwrap_or_default()));
+                async {}
+            })
+    };
+    let fake = Fake::new();
+    let fail = async |decision| {
+        fake.client().perform_async(&greeting("nobody")).await?;
+        assert!(fake.drain_all(&app(decision)).await.is_err());
+        Ok::<_, cogworker_client::ClientError>(log.take())
+    };
+    assert_eq!(fail(RetryIn::Discard).await?, ["nobody 1"]);
+    assert!(fake.dead::<Greeting>().is_empty() && fake.retries::<Greeting>().is_empty());
+    assert_eq!(fail(RetryIn::Kill).await?, ["nobody 1", "exhausted nobody", "GreetingJob died of NoName"]);
+    fail(RetryIn::After(Duration::from_secs(5))).await?;
+    let due = fake.retries::<Greeting>()[0].at.ok_or("due")?;
+    assert!((4.0..=5.0).contains(&due.since(fake.now()).as_secs_f64()));
+    Ok(())
+}
