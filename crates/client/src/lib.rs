@@ -4,7 +4,7 @@
 //! - [`middleware`]: code around each push.
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
-//! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
+//! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
@@ -30,6 +30,7 @@ mod batch;
 mod client;
 mod error;
 pub mod history;
+mod in_progress;
 mod job_set;
 pub mod middleware;
 mod processes;
@@ -43,6 +44,7 @@ mod unique_lock;
 pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
+pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
