@@ -5,7 +5,7 @@
 //! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
-//! - [`Process`], [`RunningJob`]: who works, and on what; [`Stats`], [`HourCount`]: how much was done.
+//! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
@@ -31,6 +31,7 @@ mod batch;
 mod client;
 mod error;
 pub mod history;
+mod in_progress;
 mod job_set;
 pub mod middleware;
 mod periodic;
@@ -47,6 +48,7 @@ mod unique_lock;
 pub use activity::HourCount;
 pub use client::Client;
 pub use error::ClientError;
+pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use processes::{Process, RunningJob};

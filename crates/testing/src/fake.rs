@@ -2,6 +2,7 @@
 
 mod fake_error;
 mod fake_job;
+mod held;
 mod store;
 
 use std::future::Future;
@@ -17,6 +18,7 @@ use serde_json::Value;
 
 pub use fake_error::FakeError;
 pub use fake_job::FakeJob;
+use held::Held;
 use store::{Place, Store, Stored};
 
 /// Jobs in memory instead of Redis, and a clock that a test can move.
@@ -179,7 +181,7 @@ impl Fake {
     }
 
     /// Runs the jobs of class `J` that are due, with those that are pushed meanwhile, until there is none
-    /// (TEST-07). How many it ran.
+    /// (TEST-07). How many it ran. Dropped on its way, it puts the job back that was running.
     ///
     /// # Errors
     /// [`FakeError::JobFailed`] at the first that fails; those after it still wait.
@@ -237,7 +239,10 @@ impl Fake {
 
     /// Runs a job that was taken off, and files it as a worker would when it fails.
     async fn perform(&self, performer: &Performer, job: Stored) -> Result<(), FakeError> {
-        let Err(performed) = performer.perform(self.client(), &job.raw).await else {
+        let held = Held::new(&self.store, job);
+        let result = performer.perform(self.client(), held.raw()).await;
+        let job = held.taken();
+        let Err(performed) = result else {
             self.store.release(&job);
             return Ok(());
         };

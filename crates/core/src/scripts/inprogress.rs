@@ -7,6 +7,8 @@ use crate::redis::{Call, Redis, RedisError, Script};
 
 static LIST_INPROGRESS: Script =
     Script::new("list_inprogress", include_str!("../../lua/list_inprogress.lua"));
+static COUNT_INPROGRESS: Script =
+    Script::new("count_inprogress", include_str!("../../lua/count_inprogress.lua"));
 static PUBLISH_WORK: Script = Script::new("publish_work", include_str!("../../lua/publish_work.lua"));
 
 /// The jobs on `identity`'s in-progress list, newest first, at most the `limit` oldest. `None`
@@ -26,6 +28,28 @@ pub async fn list_inprogress(
     let as_known = replies.take()?.int()? == 1;
     let jobs = replies.take()?.byte_strings()?;
     Ok((!as_known).then_some(jobs))
+}
+
+/// How many jobs each of `identities` holds (`None` for a key of another type), and whether its
+/// presence stands. At most [`BATCH_LIMIT`] of them.
+pub async fn count_inprogress(
+    redis: &Redis,
+    identities: &[String],
+) -> Result<Vec<(Option<u64>, bool)>, RedisError> {
+    if identities.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut call = Call::new();
+    for identity in identities {
+        call.push_key(redis.keys().inprogress(identity));
+        call.push_key(redis.keys().process(identity));
+    }
+    let mut counts = redis.call(&COUNT_INPROGRESS, call).await?.take()?.array()?.into_iter();
+    let mut held = Vec::with_capacity(identities.len());
+    while let (Some(count), Some(lives)) = (counts.next(), counts.next()) {
+        held.push((u64::try_from(count.int()?).ok(), lives.int()? == 1));
+    }
+    Ok(held)
 }
 
 /// What others are shown of a process's runs.

@@ -209,3 +209,14 @@ async fn read_totals_tells_a_key_of_the_wrong_type_from_zero() -> Outcome {
     assert_eq!((totals.scheduled, totals.retrying), (Some(0), None));
     Ok(())
 }
+
+#[tokio::test]
+async fn count_inprogress_counts_each_list_and_tells_who_lives() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", &format!("cogworker:inprogress:{ME}"), "a", "b"]);
+    server.cli(&["HSET", "cogworker:process:other", "busy", "0"]);
+    let counts = scripts::count_inprogress(&redis, &[ME.to_owned(), "other".to_owned()]).await?;
+    assert_eq!(counts, [(Some(2), false), (Some(0), true)]);
+    assert!(scripts::count_inprogress(&redis, &[]).await?.is_empty());
+    Ok(())
+}

@@ -114,6 +114,11 @@ impl Store {
         Some(job)
     }
 
+    /// The next to be taken.
+    pub(super) fn put_back(&self, job: Stored) {
+        self.lock().jobs.insert(0, job);
+    }
+
     pub(super) fn retry(&self, job: Stored, due: EpochSeconds, delay: Duration) {
         let mut contents = self.lock();
         let until = self.time(&contents).plus(delay).plus(LOCK_TTL);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cogworker_server::{App, RetryIn};
+use cogworker_server::{App, Context, RetryIn};
 use cogworker_testing::{Fake, FakeError};
 use serde_json::json;
 
@@ -52,6 +52,22 @@ async fn the_lock_is_held_over_the_retry_and_freed_by_the_last_failure_uniq_12_u
     assert!(fake.drain_all(&app).await.is_err());
     assert_eq!(fake.dead::<Report>().len(), 1);
     assert!(client.perform_async(&Report(0)).await?.is_some());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_job_that_is_cut_off_is_back_and_comes_next() -> Outcome {
+    async fn hang(_: Greeting, ctx: Context<Log>) {
+        ctx.state().add("began");
+        std::future::pending::<()>().await;
+    }
+    let (fake, log) = (Fake::new(), Log::default());
+    fake.client().push_bulk(&[greeting("a"), greeting("b")]).await?;
+    let hanging = App::new(log.clone()).job(hang);
+    let cut_off = tokio::time::timeout(Duration::from_millis(10), fake.drain_all(&hanging)).await;
+    assert!(cut_off.is_err() && log.take() == ["began"]);
+    fake.drain_all(&app(&log)).await?;
+    assert_eq!(log.take(), ["a 1", "b 1"]);
     Ok(())
 }
 
