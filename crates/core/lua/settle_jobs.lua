@@ -17,7 +17,8 @@
 --   'a' (acknowledge, with locks): releases the locks
 --   'r' (release): releases the locks of a popped job, and counts nothing
 --   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
---   'u' (hand over): entry at the end of the unsettled LIST; the locks are left to whoever files it
+--   'u' (hand over): entry at the end of the unsettled LIST; the locks are held for the TTL when it is above 0, and
+--   else left to whoever files it
 --   'x' (discard): releases the locks
 --   'b' (give back): job at the end of the queue LIST; with a TTL above 0 a lapsed running lock is taken again
 --   then effects, carried out where the outcome they belong to (its number in the batch: acknowledged jobs first) applied:
@@ -172,7 +173,7 @@ for at = first_op, first_effect - 1, 12 do
         if counter > 0 then
           redis.pcall('DEL', KEYS[counter])
         end
-        if kind ~= 'u' then
+        if kind ~= 'u' or ttl > 0 then
           release_or_hold(unique, jid, ttl)
           release_or_hold(running, jid, ttl)
         end
@@ -199,7 +200,9 @@ while at <= #ARGV do
   if ARGV[at] == 's' then
     local key, fields = KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 4])
     if is_applied then
-      try('s', 'HSET', key, unpack(ARGV, at + 5, at + 4 + 2 * fields))
+      for first = at + 5, at + 4 + 2 * fields, 1000 do
+        try('s', 'HSET', key, unpack(ARGV, first, math.min(first + 999, at + 4 + 2 * fields)))
+      end
       try('s', 'EXPIRE', key, ARGV[at + 3])
     end
     at = at + 5 + 2 * fields

@@ -5,6 +5,9 @@ use std::fmt::Write;
 
 use crate::edit_distance::edit_distance;
 
+/// Class names are stored up to so many characters.
+const CLASS_STORED: usize = 1_000;
+
 /// Messages are stored up to so many characters (RETRY-11).
 pub const MESSAGE_LIMIT: usize = 10_000;
 
@@ -29,7 +32,9 @@ pub struct Failure {
 impl Failure {
     /// A failure without a backtrace.
     pub fn new(class: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { class: class.into(), message: message.into(), backtrace: Vec::new() }
+        // It is stored with every trace of the failure.
+        let class = limited(&class.into(), CLASS_STORED).to_owned();
+        Self { class, message: message.into(), backtrace: Vec::new() }
     }
 
     /// A failure of the class named after the error's type, with its sources as backtrace.

@@ -26,7 +26,7 @@ pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entrie
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
 pub use history::{FoundRuns, find_runs};
-pub use inprogress::{PublishedWork, count_inprogress, list_inprogress, publish_work};
+pub use inprogress::{PublishedWork, StatusWrite, count_inprogress, list_inprogress, publish_work};
 pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,

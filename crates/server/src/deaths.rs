@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cogworker_core::failure::Failure;
 use cogworker_core::raw_job::RawJob;
+use cogworker_core::unparseable::UNPARSEABLE_CLASS;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
@@ -45,6 +46,10 @@ impl Deaths {
     /// `entry` stands in dead now (DEATH-01, DEATH-08 to DEATH-10).
     pub(crate) fn tell(&self, entry: Bytes, failure: Failure) {
         let Ok(job) = RawJob::parse(&entry) else { return };
+        if job.class() == UNPARSEABLE_CLASS {
+            // What was no job has no death (DEATH-15).
+            return;
+        }
         let (jid, own) = (job.jid().to_owned(), self.exhausted.get(job.class()).cloned());
         if own.is_none() && self.handlers.is_empty() {
             return;

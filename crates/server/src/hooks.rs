@@ -11,6 +11,8 @@ use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
 use cogworker_core::raw_job::RawJob;
 
+use crate::job_error::INTERRUPTED;
+
 /// A retry farther away than this is most likely a slip in the unit (HOOK-08).
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -97,7 +99,8 @@ where
 /// Asks a hook about a failure, whatever it does (HOOK-03, HOOK-04, HOOK-07).
 pub(crate) fn ask(hook: &RetryHook, raw: &Bytes, failure: &Failure) -> RetryIn {
     let Ok(job) = RawJob::parse(raw) else { return RetryIn::Default };
-    if job.is_final_failure() {
+    // One that was asked to end goes back, which is no failure.
+    if job.is_final_failure() || failure.class == INTERRUPTED {
         return RetryIn::Default;
     }
     let failed = FailedJob::new(raw.clone());

@@ -158,6 +158,7 @@ impl Service<Run> for Dispatch {
         match prepare(&run) {
             Prepared::Async(future) => Box::pin(async move { future.await.map_err(boxed) }),
             Prepared::Blocking(closure) => Box::pin(async move {
+                run.goes_blocking();
                 #[cfg(feature = "otel")]
                 let closure = crate::tracing_runs::carried(closure);
                 match tokio::task::spawn_blocking(move || crate::panic_guard::contain(closure)).await {

@@ -31,6 +31,8 @@ struct Shared {
     cancellation: OnceLock<CancellationToken>,
     /// It was asked to end because it took too long: running it again would not help.
     overdue: AtomicBool,
+    /// It is on a thread that cannot be stopped.
+    blocking: AtomicBool,
     progress: Mutex<Progress>,
 }
 
@@ -44,6 +46,8 @@ pub(crate) struct RunScope {
 #[derive(Debug, Default)]
 struct Progress {
     pending: Vec<(String, String)>,
+    /// Every field's last value: a write may fail, or be given up, and the last is written in any case.
+    latest: Vec<(String, String)>,
     written: Option<Instant>,
 }
 
@@ -75,6 +79,7 @@ impl Run {
                 scope: scope.clone(),
                 cancellation: OnceLock::new(),
                 overdue: AtomicBool::new(false),
+                blocking: AtomicBool::new(false),
                 progress: Mutex::default(),
             }),
         }
@@ -155,6 +160,16 @@ impl Run {
         self.token().is_cancelled() && !self.shared.overdue.load(Ordering::Acquire)
     }
 
+    /// Notes that it goes on on a thread that cannot be stopped.
+    pub(crate) fn goes_blocking(&self) {
+        self.shared.blocking.store(true, Ordering::Release);
+    }
+
+    /// True when stopping its task would not stop it.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.shared.blocking.load(Ordering::Acquire)
+    }
+
     pub(crate) fn scope(&self) -> &RunScope {
         &self.shared.scope
     }
@@ -165,6 +180,8 @@ impl Run {
         for (name, value) in fields {
             progress.pending.retain(|(known, _)| known != name);
             progress.pending.push(((*name).to_owned(), (*value).to_owned()));
+            progress.latest.retain(|(known, _)| known != name);
+            progress.latest.push(((*name).to_owned(), (*value).to_owned()));
         }
         progress.take_due(Instant::now())
     }
@@ -174,9 +191,9 @@ impl Run {
         self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner).take_due(now)
     }
 
-    /// Every field that is not written yet: the run has ended.
+    /// Every field's last value: the run has ended.
     pub(crate) fn last_progress(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner).pending)
+        std::mem::take(&mut self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner).latest)
     }
 }
 

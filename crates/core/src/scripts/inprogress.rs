@@ -52,6 +52,17 @@ pub async fn count_inprogress(
     Ok(held)
 }
 
+/// Fields of one job's status.
+#[derive(Debug, Default)]
+pub struct StatusWrite {
+    /// The job's status key.
+    pub key: Key,
+    /// The job, where they are to be written only while it is in progress.
+    pub job: Option<Bytes>,
+    /// Fields and values.
+    pub fields: Vec<(String, String)>,
+}
+
 /// What others are shown of a process's runs.
 #[derive(Debug, Default)]
 pub struct PublishedWork {
@@ -60,7 +71,7 @@ pub struct PublishedWork {
     /// Slots to clear.
     pub ended: Vec<String>,
     /// Fields to write to the statuses of jobs (STAT-02, STAT-05).
-    pub statuses: Vec<(Key, Vec<(String, String)>)>,
+    pub statuses: Vec<StatusWrite>,
     /// How long a status is kept after this, s.
     pub status_ttl: u64,
 }
@@ -82,6 +93,7 @@ pub async fn publish_work(
 ) -> Result<Option<RedisError>, RedisError> {
     let mut call = Call::new()
         .key(redis.keys().workers(identity))
+        .key(redis.keys().inprogress(identity))
         .arg(ttl)
         .arg(work.running.len())
         .arg(work.ended.len())
@@ -93,10 +105,11 @@ pub async fn publish_work(
     for slot in work.ended {
         call.push(slot);
     }
-    for (key, fields) in work.statuses {
-        call.push_key(key);
-        call.push(fields.len());
-        for (field, value) in fields {
+    for status in work.statuses {
+        call.push_key(status.key);
+        call.push(status.job.unwrap_or_default());
+        call.push(status.fields.len());
+        for (field, value) in status.fields {
             call.push(field);
             call.push(value);
         }

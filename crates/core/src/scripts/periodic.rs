@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::Held;
 use crate::keys::Key;
 use crate::redis::{Call, Redis, RedisError, Script};
 
@@ -168,10 +169,12 @@ pub async fn hold_running_locks(
     identity: &str,
     ttl: u64,
     retake: bool,
+    held: Held,
     runs: &[RunningLock],
 ) -> Result<u64, RedisError> {
-    let mut call =
+    let call =
         Call::new().key(redis.keys().inprogress(identity)).arg(ttl).arg(if retake { "1" } else { "0" });
+    let mut call = call.arg(if held == Held::Listed { "1" } else { "0" });
     for run in runs {
         call.push_key(run.key.as_str());
         call.push(&run.jid);

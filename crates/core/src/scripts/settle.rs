@@ -218,12 +218,21 @@ impl SettleBatch {
     }
 
     /// The job failed and cannot be filed: `record` goes to the list `unsettled`, for another
-    /// process to file (UNS-01). It is counted now.
-    pub fn hand_over(&mut self, job: Bytes, unsettled: String, record: Vec<u8>, traces: Traces) {
+    /// process to file (UNS-01). It is counted now. Its locks are held for `lock_ttl` seconds more
+    /// when that is above 0, as for a retry.
+    pub fn hand_over(
+        &mut self,
+        job: Bytes,
+        unsettled: String,
+        record: Vec<u8>,
+        traces: Traces,
+        lock_ttl: u64,
+    ) {
         self.operate(Operation {
             target: Some(unsettled),
             entry: record.into(),
             traces,
+            lock_ttl,
             ..Operation::new("u", job)
         });
     }

@@ -331,7 +331,7 @@ async fn a_failure_that_cannot_be_filed_is_handed_over_and_counted_once_uns_01()
         let settled = settle(&redis, |batch| {
             let traces =
                 Traces { attempt: None, job: JobTraces { locks: with_locks(), ..JobTraces::default() } };
-            batch.hand_over(raw("job"), "cogworker:unsettled".into(), b"record".to_vec(), traces);
+            batch.hand_over(raw("job"), "cogworker:unsettled".into(), b"record".to_vec(), traces, 0);
         })
         .await?;
         assert_eq!(settled.steps, [expected]);

@@ -3,7 +3,7 @@
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::redis::Redis;
-use cogworker_core::scripts::{self, Fired, RunningLock, Slot};
+use cogworker_core::scripts::{self, Fired, Held, RunningLock, Slot};
 
 fn slot(at: i64, jid: &str) -> Slot<'_> {
     Slot {
@@ -139,11 +139,11 @@ async fn hold_running_locks_renews_its_own_and_retakes_only_what_is_still_in_pro
             job: Bytes::from(format!("job {name}")),
         })
         .into();
-    assert_eq!(scripts::hold_running_locks(&redis, ME, 420, false, &runs).await?, 1);
+    assert_eq!(scripts::hold_running_locks(&redis, ME, 420, false, Held::Listed, &runs).await?, 1);
     assert!(server.cli(&["TTL", "periodic:running:own"]).as_int() > Some(400));
     assert!(server.cli(&["TTL", "periodic:running:other"]).as_int() <= Some(5));
     assert_eq!(server.cli(&["EXISTS", "periodic:running:lapsed"]), 0, "a normal beat brings nothing back");
-    assert_eq!(scripts::hold_running_locks(&redis, ME, 420, true, &runs).await?, 2);
+    assert_eq!(scripts::hold_running_locks(&redis, ME, 420, true, Held::Listed, &runs).await?, 2);
     assert_eq!(server.cli(&["GET", "periodic:running:lapsed"]), "lapsed");
     assert_eq!(server.cli(&["EXISTS", "periodic:running:ended"]), 0, "its run has ended");
     Ok(())

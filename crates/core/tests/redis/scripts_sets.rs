@@ -3,7 +3,7 @@
 use crate::support::{ME, Outcome, list, start};
 use bytes::Bytes;
 use cogworker_core::jid::Jid;
-use cogworker_core::scripts::{self, Beat, Moves, PublishedWork, Step};
+use cogworker_core::scripts::{self, Beat, Moves, PublishedWork, StatusWrite, Step};
 use cogworker_core::time::EpochSeconds;
 
 fn raw(text: &'static str) -> Bytes {
@@ -175,13 +175,21 @@ async fn remove_presence_keeps_the_registration_while_jobs_are_held_beat_13() ->
 async fn publish_work_shows_and_clears_slots_and_write_status_renews_its_expiry() -> Outcome {
     let (server, redis) = start().await?;
     let shown = vec![("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())];
-    let statuses = vec![("status:j".into(), vec![("status".into(), "working".into())])];
+    let working = |key: &str, job: Option<Bytes>| StatusWrite {
+        key: key.into(),
+        job,
+        fields: vec![("status".into(), "working".into())],
+    };
+    server.cli(&["LPUSH", &format!("cogworker:inprogress:{ME}"), "runs"]);
+    let ended = working("status:ended", Some(Bytes::from("ended")));
+    let statuses = vec![working("status:j", Some(Bytes::from("runs"))), ended];
     let work = PublishedWork { running: shown, statuses, status_ttl: 100, ..PublishedWork::default() };
     assert!(scripts::publish_work(&redis, ME, 60, work).await?.is_none());
     assert_eq!(server.cli(&["HGET", "status:j", "status"]), "working");
     assert_eq!(server.cli(&["TTL", "status:j"]), 100);
+    assert_eq!(server.cli(&["EXISTS", "status:ended"]), 0, "it has ended: its last status stands");
     server.cli(&["SET", "status:bad", "x"]);
-    let statuses = vec![("status:bad".into(), vec![("status".into(), "working".into())])];
+    let statuses = vec![working("status:bad", None)];
     let (running, ended) = (vec![("c".into(), b"3".to_vec())], vec!["a".into()]);
     let work = PublishedWork { running, ended, statuses, status_ttl: 100 };
     let error = scripts::publish_work(&redis, ME, 60, work).await?;

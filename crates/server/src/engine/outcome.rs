@@ -36,7 +36,7 @@ pub(crate) enum Fate {
     /// It failed: into retry or dead.
     Filed(Box<Filed>),
     /// It failed and could not be filed before the end: another process files it.
-    HandedOver { unsettled: Key, record: Vec<u8>, traces: Traces },
+    HandedOver { unsettled: Key, record: Vec<u8>, traces: Traces, lock_ttl: u64 },
     /// It ran well and was counted, perhaps: only its locks are released.
     Released { locks: JobLocks },
     /// It failed and is given up.
@@ -170,7 +170,8 @@ impl Outcome {
         if let Fate::Filed(filed) = &mut self.fate {
             let record = UnsettledRecord::new(std::mem::take(&mut filed.set), filed.score, &filed.entry);
             let traces = std::mem::take(&mut filed.traces);
-            self.fate = Fate::HandedOver { unsettled: keys.unsettled(), record: record.to_json(), traces };
+            let (unsettled, record, lock_ttl) = (keys.unsettled(), record.to_json(), filed.lock_ttl);
+            self.fate = Fate::HandedOver { unsettled, record, traces, lock_ttl };
         }
     }
 
@@ -215,8 +216,8 @@ impl Outcome {
                 let Filed { set, score, entry, traces, lock_ttl, .. } = &**filed;
                 batch.file(raw, set.clone(), *score, entry.clone(), traces.clone(), *lock_ttl);
             }
-            Fate::HandedOver { unsettled, record, traces } => {
-                batch.hand_over(raw, unsettled.clone(), record.clone(), traces.clone());
+            Fate::HandedOver { unsettled, record, traces, lock_ttl } => {
+                batch.hand_over(raw, unsettled.clone(), record.clone(), traces.clone(), *lock_ttl);
             }
             Fate::Released { locks } => batch.release(raw, locks),
             Fate::Discarded { traces } => batch.discard(raw, traces.clone()),

@@ -139,7 +139,7 @@ impl Slots {
     /// Stops every task that can be stopped.
     pub(crate) fn abort_all(&mut self) {
         for running in self.slots.iter_mut().filter_map(|slot| slot.running.as_mut()) {
-            if let Some(abort) = &running.abort {
+            if let Some(abort) = running.abort.as_ref().filter(|_| !running.run.is_blocking()) {
                 abort.abort();
                 running.aborted = true;
             }
@@ -153,7 +153,8 @@ impl Slots {
 
     /// True when no task that was stopped is still at work. Blocking runs have none.
     pub(crate) fn tasks_are_gone(&self) -> bool {
-        self.running().all(|running| running.abort.as_ref().is_none_or(AbortHandle::is_finished))
+        let gone = |it: &Running| it.abort.as_ref().is_none_or(AbortHandle::is_finished);
+        self.running().all(|running| running.run.is_blocking() || gone(running))
     }
 
     /// Empties all slots; the youngest run comes first, so that the oldest, given back last, is

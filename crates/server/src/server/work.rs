@@ -184,11 +184,11 @@ impl Server {
                 engine.await
             }
         };
-        deaths.finish().await;
         // Beats go on until the last job is settled: until then this process holds jobs.
         beats_stop.cancel();
         let _ = tokio::task::spawn_blocking(move || beats.join()).await;
         while services.join_next().await.is_some() {}
+        deaths.finish().await;
         upkeep.close().await;
         let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
         if let Ok(Err(failure)) = counted {

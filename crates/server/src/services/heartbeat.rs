@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use cogworker_core::formats::ProcessInfo;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, Beat, BeatReply};
+use cogworker_core::scripts::{self, Beat, BeatReply, Held};
 use cogworker_core::time::EpochSeconds;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
@@ -126,9 +126,10 @@ impl Heartbeat {
     /// meanwhile are taken again (RUNLK-08 to RUNLK-10).
     async fn hold_locks(&self, failed_before: bool) -> Result<(), RedisError> {
         let runs = self.gauges.running_locks.all();
+        let held = if self.gauges.basic.load(Ordering::Relaxed) { Held::Popped } else { Held::Listed };
         for runs in runs.chunks(scripts::BATCH_LIMIT) {
-            let ttl = self.running_lock_ttl;
-            let call = scripts::hold_running_locks(&self.redis, &self.identity, ttl, failed_before, runs);
+            let (redis, identity, ttl) = (&self.redis, &self.identity, self.running_lock_ttl);
+            let call = scripts::hold_running_locks(redis, identity, ttl, failed_before, held, runs);
             within("the heartbeat", self.stuck_call, call, self.redis.reset()).await?;
         }
         Ok(())

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use cogworker_core::job::Job;
+use cogworker_core::options::JobOptions;
 use cogworker_server::{App, Periodic};
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
@@ -13,6 +15,18 @@ fn noting(slots: &Seen<String>) -> App {
         slots.add(format!("{} {}", job.0, ctx.run().field("periodic_slot").unwrap_or_default()));
         async {}
     })
+}
+
+/// A job whose queue cannot be read.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct OnABadQueue();
+
+impl Job for OnABadQueue {
+    const CLASS: &'static str = "OnABadQueueJob";
+
+    fn options() -> JobOptions {
+        JobOptions::new().queue("bad")
+    }
 }
 
 fn every_second(text: &str) -> Periodic {
@@ -82,16 +96,18 @@ async fn an_entry_that_is_switched_off_rests_and_a_failing_one_stops_no_other_ti
     let site = Site::start().await?;
     site.keep_damage()?;
     let slots = Seen::default();
-    let refused = cogworker_server::Periodic::cron("* * * * * *", &Numbered(1));
+    let refused = Periodic::cron("* * * * * *", &OnABadQueue());
     let app = noting(&slots).periodic(refused).periodic(every_second("off")).periodic(every_second("on"));
     let pjid = |class: &str, args: &str| cogworker_core::digest::periodic_id("* * * * * *", class, args);
     let off = pjid("TextJob", r#"["off"]"#);
     site.run(&["SADD", "periodic:disabled", &off])?;
-    site.run(&["HSET", &format!("periodic:last_slot:{}", pjid("NumberedJob", "[1]")), "no", "string"])?;
+    site.run(&["SET", "cogworker:queue:bad", "no list"])?;
     let worker = site.worker(app)?;
     reach("the others fire", || slots.len() >= 3)?;
     assert!(slots.all().iter().all(|slot| slot.starts_with("on ")), "{:?}", slots.all());
-    assert_eq!(site.int(&["EXISTS", &format!("periodic:last_slot:{off}")]), 0);
+    let refused = pjid("OnABadQueueJob", "[]");
+    let claimed = [format!("periodic:last_slot:{off}"), format!("periodic:last_slot:{refused}")];
+    assert_eq!(site.int(&["EXISTS", &claimed[0], &claimed[1]]), 0);
     site.run(&["DEL", "periodic:disabled"])?;
     reach("it fires when switched on", || slots.all().iter().any(|slot| slot.starts_with("off ")))?;
     worker.stop().await

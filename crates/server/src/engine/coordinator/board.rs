@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use cogworker_core::formats::PRESENCE_TTL;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, PublishedWork};
+use cogworker_core::scripts::{self, Held, PublishedWork, StatusWrite};
 use cogworker_core::time::EpochSeconds;
 
 use super::{BOARD_PERIOD, Engine, REFUSED_PAUSE};
 use crate::engine::within::within;
+use crate::run::Run;
 
 impl Engine {
     pub(super) fn plan_board(&mut self) {
@@ -23,18 +24,20 @@ impl Engine {
         if let Some(ttl) = self.status_ttl {
             work.status_ttl = ttl;
             let keys = self.redis.keys();
-            let mut write = |jid: &str, mut fields: Vec<(String, String)>| {
+            let listed = self.held == Held::Listed;
+            let mut write = |run: &Run, mut fields: Vec<(String, String)>| {
                 fields.push(("update_time".into(), EpochSeconds::now().to_string()));
-                work.statuses.push((keys.status(jid), fields));
+                let job = listed.then(|| run.raw().clone());
+                work.statuses.push(StatusWrite { key: keys.status(run.jid().as_str()), job, fields });
             };
             for run in changes.begun {
                 let fields = [("status", "working"), ("class", run.class()), ("queue", run.queue())];
-                write(run.jid().as_str(), fields.map(|(name, value)| (name.into(), value.into())).into());
+                write(&run, fields.map(|(name, value)| (name.into(), value.into())).into());
             }
             // What a job stored shortly after another write waits for this.
             for running in self.slots.running() {
                 if let Some(fields) = running.run.due_progress(now) {
-                    write(running.run.jid().as_str(), fields);
+                    write(&running.run, fields);
                 }
             }
         }

@@ -129,6 +129,7 @@ impl Engine {
             }
         }
         for run in missing.intersection(&self.missing).copied().collect::<Vec<_>>() {
+            self.gauges.running_locks.end(run);
             if let Some(jid) = self.slots.lose(run) {
                 warn!(
                     jid,
