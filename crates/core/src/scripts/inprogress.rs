@@ -31,7 +31,7 @@ pub async fn list_inprogress(
 }
 
 /// How many jobs each of `identities` holds (`None` for a key of another type), and whether its
-/// presence stands. At most [`BATCH_LIMIT`] of them.
+/// presence stands. At most [`BATCH_LIMIT`](super::BATCH_LIMIT) of them.
 pub async fn count_inprogress(
     redis: &Redis,
     identities: &[String],
