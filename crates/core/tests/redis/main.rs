@@ -5,6 +5,7 @@ mod connection;
 mod failover;
 mod refusals;
 mod reply_shapes;
+mod scripts_effects;
 mod scripts_entries;
 mod scripts_guard;
 mod scripts_history;

@@ -1,0 +1,152 @@
+//! What a settlement writes beside its outcomes: status and history.
+
+use std::time::Duration;
+
+use crate::scripts_jobs::{LIST, NOW, counted, raw, settle, with_locks};
+use crate::support::{ME, Outcome, start};
+use cogworker_core::formats::epoch_hour;
+use cogworker_core::locks::JobTraces;
+use cogworker_core::redis::RedisError;
+use cogworker_core::scripts::{self, Effect, Held, HistoryLimits, SettleBatch, SideStep, Step, Traces};
+use cogworker_core::time::EpochSeconds;
+
+#[tokio::test]
+async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "done", "failed"]);
+    let settled = settle(&redis, |batch| {
+        batch.keep_history(HistoryLimits::default());
+        for (jid, ends_well) in [("lost", true), ("done", true), ("failed", false)] {
+            match ends_well {
+                true => batch.acknowledge(raw(jid), &counted("x")),
+                false => {
+                    let traces = Traces::default();
+                    batch.file(raw(jid), "cogworker:dead".into(), NOW, b"entry".to_vec(), traces, 0);
+                }
+            }
+            let fields = vec![("status".into(), "over".to_owned()), ("pct".into(), "42".to_owned())];
+            batch.add_effect(Effect::Status { key: format!("status:{jid}"), ttl: 1800, fields });
+            let record = format!("record of {jid}").into_bytes();
+            let finished_at = EpochSeconds::new(86_400.5);
+            batch.add_effect(Effect::History { record, finished_at, success: ends_well });
+        }
+    })
+    .await?;
+    assert_eq!(settled.steps, [Step::Gone, Step::Applied, Step::Applied]);
+    assert!(settled.side_errors.is_empty());
+    assert_eq!(server.cli(&["EXISTS", "status:lost"]), 0);
+    for jid in ["done", "failed"] {
+        assert_eq!(
+            server.cli(&["HMGET", &format!("status:{jid}"), "status", "pct"]).strings(),
+            ["over", "42"]
+        );
+        assert_eq!(server.cli(&["TTL", &format!("status:{jid}")]), 1800);
+    }
+    let records =
+        |list: &str| server.cli(&["ZRANGE", &format!("cogworker:history:{list}"), "0", "-1"]).strings();
+    assert_eq!(records("all"), ["record of done", "record of failed"]);
+    assert_eq!(
+        (records("success"), records("failed")),
+        (vec!["record of done".to_owned()], vec!["record of failed".to_owned()])
+    );
+    assert_eq!(server.cli(&["ZSCORE", "cogworker:history:all", "record of done"]), "86400.5");
+    let day = "cogworker:history:daily:1970-01-02";
+    assert_eq!(server.cli(&["HMGET", day, "success", "failed"]).strings(), ["1", "1"], "HIST-07");
+    assert_eq!(server.cli(&["TTL", day]), 34_560_000);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outcome {
+    let (server, redis) = start().await?;
+    let now = EpochSeconds::new(1_000_000.0);
+    let limits =
+        HistoryLimits { max_entries: 3, retention: Duration::from_secs(100), ..HistoryLimits::default() };
+    for (number, finished_at) in
+        [999_000.0, 999_990.0, 999_991.0, 999_992.0, 999_993.0].into_iter().enumerate()
+    {
+        server.cli(&["LPUSH", LIST, "job"]);
+        let mut batch = SettleBatch::new(Held::Listed, (0, 0));
+        batch.keep_history(limits);
+        batch.acknowledge(raw("job"), &counted("x"));
+        let (record, finished_at) = (number.to_string().into_bytes(), EpochSeconds::new(finished_at));
+        batch.add_effect(Effect::History { record, finished_at, success: true });
+        scripts::settle_jobs(&redis, ME, now, batch).await?;
+        if number == 0 {
+            assert_eq!(server.cli(&["EXISTS", "cogworker:history:all"]), 0, "too old");
+        }
+    }
+    for list in ["all", "success"] {
+        let kept = server.cli(&["ZRANGE", &format!("cogworker:history:{list}"), "0", "-1"]).strings();
+        assert_eq!(kept, ["2", "3", "4"], "{list}");
+    }
+    assert_eq!(server.cli(&["HGET", "cogworker:history:daily:1970-01-12", "success"]), "5", "HIST-08");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_beside_an_outcome_is_told_step_by_step_and_changes_none_mw_08_log_02()
+-> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "done", "failed"]);
+    let keys = redis.keys();
+    let hour = keys.throughput(epoch_hour(NOW));
+    let damaged = [&keys.history_all(), &keys.status("j"), &keys.job_attempts("j"), &hour];
+    for key in damaged {
+        server.cli(&["SET", key, "damaged"]);
+    }
+    let settled = settle(&redis, |batch| {
+        batch.acknowledge(raw("done"), &counted("x"));
+        batch.add_effect(Effect::History { record: b"r".to_vec(), finished_at: NOW, success: true });
+        let fields = vec![("status".into(), "over".to_owned())];
+        batch.add_effect(Effect::Status { key: keys.status("j"), ttl: 1800, fields });
+        let attempt = Some((keys.job_attempts("j"), "record".to_owned()));
+        let traces = Traces { attempt, job: counted("j") };
+        batch.file(raw("failed"), keys.retry(), NOW, b"entry".to_vec(), traces, 0);
+    })
+    .await?;
+    assert_eq!((settled.steps, settled.uncounted), (vec![Step::Applied; 2], (0, 0)));
+    let told: Vec<_> = settled.side_errors.iter().map(|(step, _)| *step).collect();
+    assert_eq!(told, [SideStep::Attempts, SideStep::History, SideStep::Status, SideStep::Throughput]);
+    assert!(settled.side_errors.iter().all(|(_, error)| matches!(error, RedisError::WrongType(_))));
+    assert_eq!(server.cli(&["MGET", &keys.stats_processed(), &keys.stats_failed()]).strings(), ["1", "1"]);
+
+    server.cli(&["LPUSH", LIST, "done"]);
+    server.cli(&["LPUSH", "cogworker:stats:other", "x"]);
+    server.cli(&["RENAME", "cogworker:stats:other", &keys.stats_processed()]);
+    let settled = settle(&redis, |batch| batch.acknowledge(raw("done"), &counted("x"))).await?;
+    assert_eq!((settled.uncounted, settled.side_errors[0].0), ((1, 0), SideStep::Processed));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_status_of_any_number_of_fields_changes_no_outcome_mw_08() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job", "other"]);
+    let fields = (0..5_000).map(|number| (format!("field {number}").into(), number.to_string())).collect();
+    let settled = settle(&redis, |batch| {
+        batch.acknowledge(raw("job"), &counted("j"));
+        batch.add_effect(Effect::Status { key: "status:j".into(), ttl: 100, fields });
+        batch.acknowledge(raw("other"), &counted("k"));
+    })
+    .await?;
+    assert_eq!(settled.steps, [Step::Applied; 2]);
+    assert_eq!(server.cli(&["HLEN", "status:j"]), 5_000);
+    assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "2");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_retry_that_is_handed_over_holds_its_locks_until_it_is_due_uniq_13() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["SET", "cogworker:unique:u", "j", "EX", "5"]);
+    settle(&redis, |batch| {
+        let job = JobTraces { locks: with_locks(), ..JobTraces::default() };
+        let traces = Traces { attempt: None, job };
+        batch.hand_over(raw("job"), "cogworker:unsettled".into(), b"record".to_vec(), traces, 90_000);
+    })
+    .await?;
+    assert!((89_990..=90_000).contains(&server.cli(&["TTL", "cogworker:unique:u"]).as_int().unwrap_or(0)));
+    Ok(())
+}
