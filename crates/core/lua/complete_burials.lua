@@ -12,12 +12,6 @@ local codes, failed = {}, 0
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', KEYS[1])
 
-local function release(position, jid)
-  if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
-    redis.pcall('DEL', KEYS[position])
-  end
-end
-
 for at = 3, #ARGV, 6 do
   local counter = KEYS[tonumber(ARGV[at + 2])]
   local score = counter and redis.call('EXISTS', counter) == 1 and redis.call('ZSCORE', KEYS[1], ARGV[at])
@@ -33,16 +27,5 @@ for at = 3, #ARGV, 6 do
   codes[#codes + 1] = score and 1 or 0
 end
 
-local uncounted, count_error = 0, ''
-if failed > 0 then
-  local total = redis.pcall('INCRBY', KEYS[2], failed)
-  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[3], 'failed', failed)
-  if type(total) == 'table' then
-    uncounted, count_error = failed, total.err
-  elseif type(hour) == 'table' then
-    count_error = hour.err
-  else
-    redis.pcall('EXPIRE', KEYS[3], ARGV[2])
-  end
-end
+local uncounted, count_error = count_failed(KEYS[2], KEYS[3], ARGV[2], failed)
 return { call, table.concat(codes), uncounted, count_error }

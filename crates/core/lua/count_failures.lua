@@ -9,13 +9,5 @@ local call = tonumber(ARGV[1])
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', KEYS[1])
 
-local total = redis.pcall('INCRBY', KEYS[1], ARGV[2])
-if type(total) == 'table' then
-  return { call, tonumber(ARGV[2]), total.err }
-end
-local hour = redis.pcall('HINCRBY', KEYS[2], 'failed', ARGV[2])
-if type(hour) == 'table' then
-  return { call, 0, hour.err }
-end
-redis.pcall('EXPIRE', KEYS[2], ARGV[3])
-return { call, 0, '' }
+local uncounted, count_error = count_failed(KEYS[1], KEYS[2], ARGV[3], tonumber(ARGV[2]))
+return { call, uncounted, count_error }

@@ -48,16 +48,5 @@ for at = 4, #ARGV, 5 do
   codes[#codes + 1] = code
 end
 
-local uncounted, count_error = 0, ''
-if failed > 0 then
-  local total = redis.pcall('INCRBY', KEYS[4], failed)
-  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[5], 'failed', failed)
-  if type(total) == 'table' then
-    uncounted, count_error = failed, total.err
-  elseif type(hour) == 'table' then
-    count_error = hour.err
-  else
-    redis.pcall('EXPIRE', KEYS[5], ARGV[3])
-  end
-end
+local uncounted, count_error = count_failed(KEYS[4], KEYS[5], ARGV[3], failed)
 return { call, table.concat(codes), first_error, postponed, uncounted, count_error }

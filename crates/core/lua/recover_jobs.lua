@@ -33,12 +33,6 @@ local codes, unread, is_read = {}, {}, {}
 -- A write without effect: a demoted server refuses the whole call here, and a full one lets what follows pass.
 redis.call('PERSIST', inprogress)
 
-local function release(position, jid)
-  if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
-    redis.pcall('DEL', KEYS[position])
-  end
-end
-
 local function note_reader(name)
   if is_read[name] == nil then
     local seen = redis.pcall('ZSCORE', KEYS[6], name)
@@ -99,18 +93,7 @@ for at = 9, #ARGV, 9 do
   codes[#codes + 1] = code
 end
 
-local uncounted, count_error = 0, ''
-if failed > 0 then
-  local total = redis.pcall('INCRBY', KEYS[9], failed)
-  local hour = type(total) == 'number' and redis.pcall('HINCRBY', KEYS[10], 'failed', failed)
-  if type(total) == 'table' then
-    uncounted, count_error = failed, total.err
-  elseif type(hour) == 'table' then
-    count_error = hour.err
-  else
-    redis.pcall('EXPIRE', KEYS[10], ARGV[6])
-  end
-end
+local uncounted, count_error = count_failed(KEYS[9], KEYS[10], ARGV[6], failed)
 
 local left = redis.call('LLEN', inprogress)
 if left == 0 then

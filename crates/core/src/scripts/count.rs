@@ -4,7 +4,10 @@ use crate::formats::{THROUGHPUT_TTL, epoch_hour};
 use crate::redis::{Call, Redis, RedisError, Replies, Script};
 use crate::time::EpochSeconds;
 
-static COUNT_FAILURES: Script = Script::new("count_failures", include_str!("../../lua/count_failures.lua"));
+static COUNT_FAILURES: Script = Script::new(
+    "count_failures",
+    concat!(include_str!("../../lua/parts/count_failed.lua"), include_str!("../../lua/count_failures.lua"),),
+);
 
 /// How the failures of a step were counted.
 #[derive(Debug, Default)]

@@ -11,7 +11,14 @@ use crate::locks::JobTraces;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
-static FILE_RECORDS: Script = Script::new("file_records", include_str!("../../lua/file_records.lua"));
+static FILE_RECORDS: Script = Script::new(
+    "file_records",
+    concat!(
+        include_str!("../../lua/parts/release.lua"),
+        include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/file_records.lua"),
+    ),
+);
 
 /// How long unusable records are kept.
 const UNUSABLE_TTL: Duration = Duration::from_secs(30 * 24 * 3600);

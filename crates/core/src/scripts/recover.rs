@@ -10,9 +10,22 @@ use crate::locks::JobTraces;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;
 
-static RECOVER_JOBS: Script = Script::new("recover_jobs", include_str!("../../lua/recover_jobs.lua"));
-static COMPLETE_BURIALS: Script =
-    Script::new("complete_burials", include_str!("../../lua/complete_burials.lua"));
+static RECOVER_JOBS: Script = Script::new(
+    "recover_jobs",
+    concat!(
+        include_str!("../../lua/parts/release.lua"),
+        include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/recover_jobs.lua"),
+    ),
+);
+static COMPLETE_BURIALS: Script = Script::new(
+    "complete_burials",
+    concat!(
+        include_str!("../../lua/parts/release.lua"),
+        include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/complete_burials.lua"),
+    ),
+);
 static FIND_RAW_BURIALS: Script =
     Script::new("find_raw_burials", include_str!("../../lua/find_raw_burials.lua"));
 static FIND_DEAD_PROCESSES: Script =

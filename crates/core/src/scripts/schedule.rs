@@ -9,7 +9,10 @@ use crate::time::EpochSeconds;
 
 static SCHEDULE_JOBS: Script = Script::new("schedule_jobs", include_str!("../../lua/schedule_jobs.lua"));
 static DUE_JOBS: Script = Script::new("due_jobs", include_str!("../../lua/due_jobs.lua"));
-static MOVE_ENTRIES: Script = Script::new("move_entries", include_str!("../../lua/move_entries.lua"));
+static MOVE_ENTRIES: Script = Script::new(
+    "move_entries",
+    concat!(include_str!("../../lua/parts/count_failed.lua"), include_str!("../../lua/move_entries.lua"),),
+);
 
 /// Files jobs by due time, and wakes the pollers if one is due before all the others.
 /// At most [`BATCH_LIMIT`](super::BATCH_LIMIT) a call.
