@@ -149,7 +149,8 @@ impl JobSet {
         let job = RawJob::parse(raw).ok()?;
         let queue = job.queue()?.to_owned();
         let payload = payload_edit::stamp_enqueued_at(raw, now).ok()?;
-        Some(Requeue { entry: raw.clone(), payload, queue, locks: JobLocks::of(&job, self.redis.keys()) })
+        let (jid, locks) = (job.jid().to_owned(), JobLocks::of(&job, self.redis.keys()));
+        Some(Requeue { entry: raw.clone(), payload, queue, jid, locks })
     }
 
     async fn requeue_entries(

@@ -8,7 +8,7 @@
 --   'f' (file): entry into the target ZSET; 'c' the same, and counted as a failure; the locks given are released
 --   'q' (unusable): element to the LIST of unusable records
 -- Result: {call, codes, first error or '', failures not counted, first error of counting or ''};
---   code 1 moved, 0 not on the list, e still on the list
+--   code 1 moved, 0 not on the list, or off it because its entry stood at the target already, e still on the list
 -- Repeat: finds the elements gone and reports 0
 
 local call = tonumber(ARGV[1])
@@ -32,13 +32,14 @@ for at = 4, #ARGV, 9 do
         first_error = written.err
       end
     else
-      code = 1
+      -- Handed over twice, it is filed, counted and told once.
+      code = written > 0 and 1 or 0
       if kind == 'q' then
         redis.pcall('EXPIRE', KEYS[4], ARGV[3])
       else
         local counter, jid = tonumber(ARGV[at + 5]), ARGV[at + 6]
         if kind == 'c' then
-          failed = failed + 1
+          failed = failed + code
         end
         if counter > 0 then
           redis.pcall('DEL', KEYS[counter])

@@ -1,9 +1,10 @@
 -- Claims a slot of a periodic entry and pushes its job, both or neither.
 -- KEYS[1] last slot STRING; KEYS[2] lock of the slot STRING; KEYS[3] running lock STRING; KEYS[4] disabled SET;
---   KEYS[5] queue LIST; KEYS[6] queues SET; KEYS[7] unique lock STRING, where the job is unique
+--   KEYS[5] queue LIST; KEYS[6] queues SET; KEYS[7] status HASH of the job; KEYS[8] unique lock STRING, where the job is unique
 -- ARGV[1] call number; ARGV[2] periodic id; ARGV[3] slot, epoch s; ARGV[4] jid; ARGV[5] job; ARGV[6] name of the queue;
 --   ARGV[7] '1' for an until_executed entry; ARGV[8] TTL of the running and the unique lock, s; ARGV[9] TTL of the slot's lock, s;
---   ARGV[10] '1' when a slot missed before the entry was ever known fires (catch-up)
+--   ARGV[10] '1' when a slot missed before the entry was ever known fires (catch-up); ARGV[11] TTL of the status, s, or 0 for
+--   none; ARGV[12] now, epoch s, as the status tells it; ARGV[13] class
 -- Result: {call, what became of it, error or ''}: 'fired'; 'lost' (another process had it, or it is too old);
 --   'first' (no catch-up: it only counts as seen); 'blocked' (a run holds the running lock); 'disabled';
 --   'duplicate' (the unique lock is held: the slot is used up); 'refused' (the queue does not take it: nothing was written)
@@ -37,7 +38,7 @@ end
 if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[9]) then
   return { call, 'lost', trouble }
 end
-if KEYS[7] and not redis.call('SET', KEYS[7], jid, 'NX', 'EX', ARGV[8]) then
+if KEYS[8] and not redis.call('SET', KEYS[8], jid, 'NX', 'EX', ARGV[8]) then
   redis.call('SET', KEYS[1], ARGV[3])
   return { call, 'duplicate', trouble }
 end
@@ -47,8 +48,8 @@ end
 local pushed = redis.pcall('LPUSH', KEYS[5], ARGV[5])
 if type(pushed) == 'table' then
   redis.call('DEL', KEYS[2])
-  if KEYS[7] then
-    redis.call('DEL', KEYS[7])
+  if KEYS[8] then
+    redis.call('DEL', KEYS[8])
   end
   if until_executed then
     redis.call('DEL', KEYS[3])
@@ -57,4 +58,8 @@ if type(pushed) == 'table' then
 end
 redis.call('SET', KEYS[1], ARGV[3])
 redis.pcall('SADD', KEYS[6], ARGV[6])
+if ARGV[11] ~= '0' then
+  redis.pcall('HSET', KEYS[7], 'status', 'queued', 'update_time', ARGV[12], 'class', ARGV[13], 'queue', ARGV[6])
+  redis.pcall('EXPIRE', KEYS[7], ARGV[11])
+end
 return { call, 'fired', trouble }

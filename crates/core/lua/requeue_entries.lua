@@ -1,10 +1,10 @@
 -- Puts entries of a sorted set on their queues because somebody asked for it, with the locks that their jobs need.
 -- A free lock is taken again, so that no equal job is pushed meanwhile; another's is left alone.
--- KEYS[1] source ZSET; KEYS[2] queues SET; KEYS[3..] what the operations name by position (LISTs, STRINGs)
+-- KEYS[1] source ZSET; KEYS[2] queues SET; KEYS[3..] what the operations name by position (LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] '1' to leave an entry alone whose unique lock another job holds; ARGV[3] TTL of a lock, s;
---   then operations of 7 each (a position is one of KEYS, or 0), at most 500:
+--   ARGV[4] now, epoch s, as the statuses tell it; then operations of 8 each (a position is one of KEYS, or 0), at most 500:
 --   entry, payload to push, position of the queue, name of the queue, jid, position of the unique lock,
---   position of the running lock
+--   position of the running lock, position of the status, which is changed where there is one
 -- Result: {call, codes, first error or ''}; code 1 on its queue, 0 the entry is gone, d another holds its lock,
 --   e the queue refused it; with d and e it stays where it was
 -- Repeat: finds the entries gone and reports 0
@@ -22,7 +22,13 @@ local function take(position, jid)
   end
 end
 
-for at = 4, #ARGV, 7 do
+local function note_queued(status)
+  if status > 0 and redis.call('EXISTS', KEYS[status]) == 1 then
+    redis.pcall('HSET', KEYS[status], 'status', 'queued', 'update_time', ARGV[4])
+  end
+end
+
+for at = 5, #ARGV, 8 do
   local entry, jid, unique = ARGV[at], ARGV[at + 4], tonumber(ARGV[at + 5])
   local code = 0
   if redis.call('ZSCORE', KEYS[1], entry) then
@@ -41,6 +47,7 @@ for at = 4, #ARGV, 7 do
         redis.pcall('SADD', KEYS[2], ARGV[at + 3])
         take(unique, jid)
         take(tonumber(ARGV[at + 6]), jid)
+        note_queued(tonumber(ARGV[at + 7]))
         redis.call('ZREM', KEYS[1], entry)
       end
     end

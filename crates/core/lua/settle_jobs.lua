@@ -2,7 +2,7 @@
 -- An entry that is no longer on the in-progress list changes nothing, not the counters either.
 -- KEYS[1] in-progress LIST; KEYS[2] processed STRING; KEYS[3] failed STRING; KEYS[4] throughput HASH;
 --   KEYS[5] history of all runs ZSET; KEYS[6] of successes ZSET; KEYS[7] of failures ZSET;
---   KEYS[8] newest generation STRING; KEYS[9..] the orphan counters (STRINGs) of the acknowledged jobs, one each,
+--   KEYS[8] STRING of the newest number seen, and what the newest batch came to; KEYS[9..] the orphan counters (STRINGs) of the acknowledged jobs, one each,
 --   then what operations and
 --   effects name by position (ZSETs, LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] throughput TTL, s; ARGV[3] attempts kept; ARGV[4] attempts TTL, s;
@@ -10,12 +10,12 @@
 --   ARGV[7] '1' when the jobs stand on the in-progress list, '0' when they were popped (basic fetch);
 --   ARGV[8] number of acknowledged jobs; ARGV[9] number of operations (together at most 500);
 --   ARGV[10] history entries kept; ARGV[11] epoch s before which they are dropped; ARGV[12] TTL of a day's counters, s;
---   ARGV[13] generation: a call of an older one than has been seen comes late, and does nothing; ARGV[14] its TTL, s;
+--   ARGV[13] number of the call, rising: one with an older number than has been seen comes late, and does nothing;
+--   0 is not noted; ARGV[14] TTL of the number, s;
 --   then the acknowledged jobs' bytes; then operations of 12 each (a position is one of KEYS, or 0):
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
 --   'a' (acknowledge, with locks): releases the locks
---   'r' (release): releases the locks of a popped job, and counts nothing
 --   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
 --   'u' (hand over): entry at the end of the unsettled LIST; the locks are held for the TTL when it is above 0, and
 --   else left to whoever files it
@@ -27,8 +27,11 @@
 --   HASH, their field
 -- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or '',
 --   {step, first error of it, ...} of what stands beside the outcomes and could not be written: 'a' attempts, 'l' retaking a
---   running lock, 's' status, 'h' history, 'p' processed, 'f' failed, 't' throughput}; code 1 applied, 0 not on the list (popped: filed already), e failed and still on the list
--- Repeat: finds nothing on the list and reports 0; for popped jobs, acknowledges and gives back once more
+--   running lock, 's' status, 'h' history, 'p' processed, 'f' failed, 't' throughput}, what the newest batch before this one came
+--   to, or ''}; code 1 applied, 0 not on the list, e failed and still on the list
+-- Repeat: finds nothing on the list and reports 0; for popped jobs, does everything once more. So nobody repeats a call whose
+--   reply got lost before an empty one with a newer number has told what it came to:
+--   'number|codes of the acknowledged|codes of the operations|processed not counted|failed not counted'
 
 local call = tonumber(ARGV[1])
 local inprogress = KEYS[1]
@@ -45,12 +48,14 @@ local first_error = ''
 redis.call('PERSIST', inprogress)
 
 -- What was sent when a connection broke may arrive long after: by then its outcomes were settled otherwise.
-local generation, newest = tonumber(ARGV[13]), redis.pcall('GET', KEYS[8])
-newest = type(newest) == 'string' and tonumber(newest) or 0
-if generation < newest then
-  return { call, '', '', processed, failed, 'STALE a newer settlement has been seen', {} }
-elseif generation > newest then
-  redis.call('SET', KEYS[8], generation, 'EX', ARGV[14])
+local number, newest, earlier = tonumber(ARGV[13]), 0, ''
+local seen = redis.pcall('GET', KEYS[8])
+if type(seen) == 'string' then
+  newest, earlier = string.match(seen, '^(%d+)|(.*)$')
+  newest, earlier = tonumber(newest) or 0, earlier or ''
+end
+if number < newest then
+  return { call, '', '', processed, failed, 'STALE a newer settlement has been seen', {}, '' }
 end
 
 local side_errors, noted = {}, {}
@@ -156,7 +161,7 @@ for at = first_op, first_effect - 1, 12 do
       if first_error == '' then
         first_error = written.err
       end
-    elseif listed or written > 0 then
+    else
       code = 1
       local jid, ttl = ARGV[at + 8], tonumber(ARGV[at + 11])
       local unique, running = tonumber(ARGV[at + 9]), tonumber(ARGV[at + 10])
@@ -165,7 +170,7 @@ for at = first_op, first_effect - 1, 12 do
       else
         if kind == 'a' then
           processed = processed + 1
-        elseif kind ~= 'r' then
+        else
           failed = failed + 1
           record_attempt(tonumber(ARGV[at + 5]), ARGV[at + 6])
         end
@@ -241,4 +246,14 @@ end
 
 local processed_left = count('p', KEYS[2], 'processed', processed)
 local failed_left = count('f', KEYS[3], 'failed', failed)
-return { call, ack_codes, table.concat(op_codes), processed_left, failed_left, first_error, side_errors }
+op_codes = table.concat(op_codes)
+
+if number > 0 then
+  local newest_batch = earlier
+  -- An empty call asks what the one before it came to: that stays, should this reply get lost too.
+  if acks + ops > 0 or processed + failed > 0 then
+    newest_batch = table.concat({ ARGV[13], ack_codes, op_codes, processed_left, failed_left }, '|')
+  end
+  redis.pcall('SET', KEYS[8], ARGV[13] .. '|' .. newest_batch, 'EX', ARGV[14])
+end
+return { call, ack_codes, op_codes, processed_left, failed_left, first_error, side_errors, earlier }

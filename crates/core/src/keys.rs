@@ -131,7 +131,7 @@ impl KeySpace {
         self.spell("cogworker:inprogress:", &[identity])
     }
 
-    /// STRING: the newest generation of settlements that a process has sent; Rust only.
+    /// STRING: the number of the newest settlement of a process, and what it came to; Rust only.
     pub fn settling(&self, identity: &str) -> Key {
         self.spell("cogworker:settling:", &[identity])
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::digest::unique_digest;
 use crate::keys::{Key, KeySpace};
 use crate::raw_job::RawJob;
-use crate::time::EpochSeconds;
+use crate::time::{EpochSeconds, ttl_seconds};
 
 /// The keys of a job's locks. They are the job's own only while they hold its jid, so every
 /// script that changes one compares first (UNIQ-17, RUNLK-05).
@@ -68,15 +68,11 @@ impl JobTraces {
     }
 }
 
-/// Longer than any lock is of use, and short enough for Redis to take.
-const LONGEST_LOCK_SECONDS: f64 = 1e11;
-
 /// For how many seconds a lock is taken that shall last `ttl` from when the job is due, or from now
 /// on when that is not later (UNIQ-11).
 pub fn lock_seconds(ttl: Duration, due: Option<EpochSeconds>, now: EpochSeconds) -> u64 {
     let delay = due.map_or(Duration::ZERO, |due| due.since(now));
-    let seconds = ttl.as_secs_f64() + delay.as_secs_f64();
-    seconds.ceil().clamp(1.0, LONGEST_LOCK_SECONDS) as u64
+    ttl_seconds(ttl.saturating_add(delay))
 }
 
 #[cfg(test)]

@@ -36,14 +36,16 @@ pub use periodic::{
 };
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use push::{Push, Pushed, push_jobs};
-pub use records::{Filed, Filing, file_records};
+pub use records::{Filed, Filing, file_records, find_standing};
 pub use recover::{
     Orphan, OrphanStep, RawBurial, RawEntries, Recovered, RecoveryLimits, complete_burials,
     find_dead_processes, find_raw_burials, prune_processes, recover_jobs,
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use settle::{Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Traces, settle_jobs};
+pub use settle::{
+    BatchShape, Earlier, Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Traces, settle_jobs,
+};
 pub use status::write_status;
 
 use key_positions::KeyPositions;
@@ -69,8 +71,7 @@ pub enum Step {
 
 impl Step {
     /// Reads the codes a script returns, one character each.
-    fn read_all(codes: crate::redis::Reply) -> Result<Vec<Step>, crate::redis::RedisError> {
-        let codes = codes.bytes()?;
+    fn read_all(codes: &[u8]) -> Result<Vec<Step>, crate::redis::RedisError> {
         codes
             .iter()
             .map(|code| match code {

@@ -48,6 +48,14 @@ impl EpochSeconds {
     }
 }
 
+/// Longer than anything is of use, and short enough for Redis to take.
+const LONGEST_TTL: f64 = 1e11;
+
+/// How long a key that is to last `ttl` is kept, in s as Redis takes it: whole ones, at least 1, and at most some 3,000 years.
+pub fn ttl_seconds(ttl: Duration) -> u64 {
+    ttl.as_secs_f64().ceil().clamp(1.0, LONGEST_TTL) as u64
+}
+
 impl From<SystemTime> for EpochSeconds {
     fn from(time: SystemTime) -> Self {
         match time.duration_since(UNIX_EPOCH) {

@@ -139,10 +139,13 @@ where
 {
     let timeout = H::Job::options().limit();
     Arc::new(move |run| {
-        let future = handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
+        let prepare = |run: &Run| handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
         Prepared::Async(match timeout {
-            Some(limit) => Box::pin(limited(future, limit, run.clone())),
-            None => future,
+            Some(limit) => {
+                let call = run.for_a_call();
+                Box::pin(limited(prepare(&call), limit, call))
+            }
+            None => prepare(run),
         })
     })
 }
@@ -155,31 +158,32 @@ where
 {
     let timeout = H::Job::options().limit();
     Arc::new(move |run| {
-        let closure = handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
+        let prepare = |run: &Run| handler.call(PrivateArgs(run.clone()), || Context::new(run, &state)).0;
         Prepared::Blocking(match timeout {
             Some(limit) => {
-                let run = run.clone();
-                Box::new(move || watched(closure, limit, &run))
+                let call = run.for_a_call();
+                let closure = prepare(&call);
+                Box::new(move || watched(closure, limit, &call))
             }
-            None => closure,
+            None => prepare(run),
         })
     })
 }
 
 /// Ends a run that takes too long: it is dropped where it waits.
-async fn limited(future: JobFuture, limit: Duration, run: Run) -> Result<(), Failure> {
+async fn limited(future: JobFuture, limit: Duration, call: Run) -> Result<(), Failure> {
     match tokio::time::timeout(limit, future).await {
         Ok(result) => result,
         Err(_) => {
-            run.expire();
+            call.expire();
             Err(took_too_long(limit))
         }
     }
 }
 
 /// A blocking run cannot be ended: it is asked to, and what it then says is what counts.
-fn watched(closure: JobClosure, limit: Duration, run: &Run) -> Result<(), Failure> {
-    let overdue = run.clone();
+fn watched(closure: JobClosure, limit: Duration, call: &Run) -> Result<(), Failure> {
+    let overdue = call.clone();
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return closure() };
     let watch = runtime.spawn(async move {
         tokio::time::sleep(limit).await;

@@ -17,6 +17,8 @@ const PROGRESS_PERIOD: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Run {
     shared: Arc<Shared>,
+    /// Of one call of a handler that has a timeout: ends with it, or with the run's own.
+    call: Option<CancellationToken>,
 }
 
 struct Shared {
@@ -29,8 +31,6 @@ struct Shared {
     scope: Arc<RunScope>,
     /// Made when either side first needs it.
     cancellation: OnceLock<CancellationToken>,
-    /// It was asked to end because it took too long: running it again would not help.
-    overdue: AtomicBool,
     /// It is on a thread that cannot be stopped.
     blocking: AtomicBool,
     progress: Mutex<Progress>,
@@ -78,10 +78,10 @@ impl Run {
                 attempt: job.retry_count().saturating_add(1),
                 scope: scope.clone(),
                 cancellation: OnceLock::new(),
-                overdue: AtomicBool::new(false),
                 blocking: AtomicBool::new(false),
                 progress: Mutex::default(),
             }),
+            call: None,
         }
     }
 
@@ -140,24 +140,33 @@ impl Run {
     }
 
     pub(crate) fn token(&self) -> &CancellationToken {
+        self.call.as_ref().unwrap_or_else(|| self.run_token())
+    }
+
+    fn run_token(&self) -> &CancellationToken {
         self.shared.cancellation.get_or_init(CancellationToken::new)
+    }
+
+    /// The same run for one call of its handler, which may [expire](Self::expire) by itself: a
+    /// middleware that calls it again begins afresh.
+    pub(crate) fn for_a_call(&self) -> Self {
+        Self { shared: self.shared.clone(), call: Some(self.run_token().child_token()) }
     }
 
     /// Asks it to end so that it can be run again; for tests.
     #[doc(hidden)]
     pub fn interrupt(&self) {
-        self.token().cancel();
+        self.run_token().cancel();
     }
 
-    /// Asks it to end because it takes too long.
+    /// Asks this call to end because it takes too long: running it again would not help.
     pub(crate) fn expire(&self) {
-        self.shared.overdue.store(true, Ordering::Release);
         self.token().cancel();
     }
 
-    /// True when it was asked to end so that it can be run again.
+    /// True when the run was asked to end so that it can be run again.
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.token().is_cancelled() && !self.shared.overdue.load(Ordering::Acquire)
+        self.run_token().is_cancelled()
     }
 
     /// Notes that it goes on on a thread that cannot be stopped.

@@ -7,6 +7,7 @@ use crate::keys::Key;
 use crate::locks::JobLocks;
 use crate::raw_job::RawJob;
 use crate::redis::{Call, Redis, RedisError, Script};
+use crate::time::EpochSeconds;
 
 static PEEK_ENTRIES: Script = Script::new("peek_entries", include_str!("../../lua/peek_entries.lua"));
 static DELETE_ENTRIES: Script = Script::new("delete_entries", include_str!("../../lua/delete_entries.lua"));
@@ -76,6 +77,8 @@ pub struct Requeue {
     pub payload: Vec<u8>,
     /// The queue.
     pub queue: String,
+    /// The job's id; its status becomes `queued` again, where it has one.
+    pub jid: String,
     /// The job's locks.
     pub locks: JobLocks,
 }
@@ -108,17 +111,23 @@ pub async fn requeue_entries(
     keep_duplicates: bool,
 ) -> Result<(Vec<RequeueStep>, Option<RedisError>), RedisError> {
     let keys = redis.keys();
-    let mut call =
-        Call::new().key(source).key(keys.queues()).arg(if keep_duplicates { "1" } else { "0" }).arg(lock_ttl);
+    let mut call = Call::new()
+        .key(source)
+        .key(keys.queues())
+        .arg(if keep_duplicates { "1" } else { "0" })
+        .arg(lock_ttl)
+        .arg(EpochSeconds::now().as_f64());
     let mut positions = KeyPositions::default();
-    for Requeue { entry, payload, queue, locks } in entries {
+    for Requeue { entry, payload, queue, jid, locks } in entries {
         call.push(entry);
         call.push(payload);
         positions.push(Some(keys.queue(&queue)), &mut call);
         call.push(queue);
-        call.push(locks.jid);
+        let status = (!jid.is_empty()).then(|| keys.status(&jid));
+        call.push(jid);
         positions.push(locks.unique, &mut call);
         positions.push(locks.running.filter(|_| locks.until_executed), &mut call);
+        positions.push(status, &mut call);
     }
     let mut replies = redis.call(&REQUEUE_ENTRIES, call).await?;
     let codes = replies.take()?.bytes()?;

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Held;
 use crate::keys::Key;
 use crate::redis::{Call, Redis, RedisError, Script};
+use crate::time::EpochSeconds;
 
 static FIRE_SLOT: Script = Script::new("fire_slot", include_str!("../../lua/fire_slot.lua"));
 static PUBLISH_SCHEDULE: Script =
@@ -35,6 +36,10 @@ pub struct Slot<'a> {
     pub unique_lock: Option<Key>,
     /// How long the locks are held while the job is queued, s.
     pub lock_ttl: u64,
+    /// The job's class.
+    pub class: &'a str,
+    /// How long its status is kept, s, if it has one (STAT-01).
+    pub status_ttl: Option<u64>,
     /// True when a slot fires that was due before the entry was ever known (TICK-21).
     pub catch_up: bool,
 }
@@ -69,6 +74,7 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         .key(keys.periodic_disabled())
         .key(keys.queue(slot.queue))
         .key(keys.queues())
+        .key(keys.status(slot.jid))
         .arg(slot.pjid)
         .arg(slot.at)
         .arg(slot.jid)
@@ -77,7 +83,10 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         .arg(if slot.until_executed { "1" } else { "0" })
         .arg(slot.lock_ttl)
         .arg(SLOT_LOCK_TTL)
-        .arg(if slot.catch_up { "1" } else { "0" });
+        .arg(if slot.catch_up { "1" } else { "0" })
+        .arg(slot.status_ttl.unwrap_or(0))
+        .arg(EpochSeconds::now().as_f64())
+        .arg(slot.class);
     if let Some(lock) = slot.unique_lock {
         call.push_key(lock);
     }

@@ -81,6 +81,7 @@ pub async fn remove_presence(redis: &Redis, identity: &str) -> Result<i64, Redis
         .key(keys.inprogress(identity))
         .key(keys.inprogress_identities())
         .key(keys.last_beat())
+        .key(keys.settling(identity))
         .arg(identity);
     redis.call(&REMOVE_PRESENCE, call).await?.take()?.int()
 }

@@ -6,7 +6,7 @@ use super::KeyPositions;
 use crate::jid::Jid;
 use crate::keys::Key;
 use crate::redis::{Call, Redis, RedisError, Script};
-use crate::time::EpochSeconds;
+use crate::time::{EpochSeconds, ttl_seconds};
 
 static PUSH_JOBS: Script = Script::new("push_jobs", include_str!("../../lua/push_jobs.lua"));
 
@@ -53,7 +53,7 @@ pub async fn push_jobs(
         .key(keys.schedule())
         .arg(keys.wake_channel())
         .arg(EpochSeconds::now().to_string())
-        .arg(status_ttl.map_or(0, |ttl| ttl.as_secs().max(1)));
+        .arg(status_ttl.map_or(0, ttl_seconds));
     let mut positions = KeyPositions::default();
     for job in jobs {
         positions.push(job.at.is_none().then(|| keys.queue(&job.queue)), &mut call);

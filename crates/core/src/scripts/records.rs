@@ -8,7 +8,7 @@ use super::{FailureCount, KeyPositions, Step};
 use crate::formats::{THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
 use crate::locks::JobTraces;
-use crate::redis::{Call, Redis, RedisError, Script};
+use crate::redis::{Call, Redis, RedisError, Reply, Script};
 use crate::time::EpochSeconds;
 
 static FILE_RECORDS: Script = Script::new(
@@ -19,6 +19,8 @@ static FILE_RECORDS: Script = Script::new(
         include_str!("../../lua/file_records.lua"),
     ),
 );
+
+static FIND_STANDING: Script = Script::new("find_standing", include_str!("../../lua/find_standing.lua"));
 
 /// How long unusable records are kept.
 const UNUSABLE_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -95,7 +97,19 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
         }
     }
     let mut replies = redis.call(&FILE_RECORDS, call).await?;
-    let steps = Step::read_all(replies.take()?)?;
+    let steps = Step::read_all(&replies.take()?.bytes()?)?;
     let error = replies.take_error().await?;
     Ok(Filed { steps, error, count: FailureCount::read(&mut replies).await? })
+}
+
+/// Those of `entries` (at most [`BATCH_LIMIT`](super::BATCH_LIMIT)) that stand in dead, by their index:
+/// after a lost reply, what was buried all the same.
+pub async fn find_standing(redis: &Redis, entries: &[Bytes]) -> Result<Vec<usize>, RedisError> {
+    let mut call = Call::new().key(redis.keys().dead());
+    for entry in entries {
+        call.push(entry.clone());
+    }
+    let standing = redis.call(&FIND_STANDING, call).await?.take()?.array()?;
+    let index = |position: Reply| Ok(usize::try_from(position.int()? - 1).unwrap_or(usize::MAX));
+    standing.into_iter().map(index).collect()
 }

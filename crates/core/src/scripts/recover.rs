@@ -230,7 +230,7 @@ pub async fn complete_burials(
         positions.push(locks.running, &mut call);
     }
     let mut replies = redis.call(&COMPLETE_BURIALS, call).await?;
-    let steps = Step::read_all(replies.take()?)?;
+    let steps = Step::read_all(&replies.take()?.bytes()?)?;
     Ok((steps, FailureCount::read(&mut replies).await?))
 }
 

@@ -142,7 +142,7 @@ pub async fn move_entries(redis: &Redis, moves: Moves) -> Result<Moved, RedisErr
         }
     }
     let mut replies = redis.call(&MOVE_ENTRIES, call).await?;
-    let steps = Step::read_all(replies.take()?)?;
+    let steps = Step::read_all(&replies.take()?.bytes()?)?;
     let error = replies.take_error().await?;
     let postponed = replies.take()?.int()?.max(0) as usize;
     Ok(Moved { steps, error, postponed, count: FailureCount::read(&mut replies).await? })

@@ -1,5 +1,6 @@
 //! Settling jobs: the one place where a job leaves the in-progress list.
 
+mod earlier;
 mod side_step;
 
 use std::borrow::Cow;
@@ -7,13 +8,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+pub use self::earlier::{BatchShape, Earlier};
 pub use self::side_step::SideStep;
 use super::{KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
 use crate::locks::{JobLocks, JobTraces};
 use crate::redis::{Call, Redis, RedisError, Script};
-use crate::time::{EpochSeconds, utc_day};
+use crate::time::{EpochSeconds, ttl_seconds, utc_day};
 
 static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/settle_jobs.lua"));
 
@@ -21,8 +23,11 @@ static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/
 const HISTORY_SUCCESS: usize = 6;
 const HISTORY_FAILED: usize = 7;
 
+/// More than any Redis holds, and exact as a number of Lua's.
+const MOST_RUNS_KEPT: u64 = 1 << 50;
+
 /// Longer than any network holds a call back.
-const GENERATION_TTL: Duration = Duration::from_secs(24 * 3600);
+const NUMBER_TTL: Duration = Duration::from_secs(24 * 3600);
 
 /// How the jobs of a batch are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +60,7 @@ pub struct SettleBatch {
     order: Vec<bool>,
     effects: Vec<(usize, Effect)>,
     history: HistoryLimits,
-    generation: u64,
+    number: u64,
     uncounted: (u64, u64),
 }
 
@@ -134,6 +139,8 @@ pub struct Settled {
     /// What stands beside the outcomes and could not be written (LOG-02). But for the counts, it
     /// is not tried again.
     pub side_errors: Vec<(SideStep, RedisError)>,
+    /// What the last numbered batch before this one came to, if one is known.
+    pub earlier: Option<Earlier>,
 }
 
 impl SettleBatch {
@@ -147,15 +154,21 @@ impl SettleBatch {
             order: Vec::new(),
             effects: Vec::new(),
             history: HistoryLimits::default(),
-            generation: 0,
+            number: 0,
             uncounted,
         }
     }
 
-    /// Makes it one of a newer generation: batches of older ones that arrive after it do nothing.
-    /// For the batch that follows one whose reply got lost.
-    pub fn of_generation(&mut self, generation: u64) {
-        self.generation = generation;
+    /// Gives it its number, higher than those of the batches before it, which do nothing if they
+    /// arrive later. What it comes to is kept under that number: after a lost reply, the next one,
+    /// left empty, brings it as [`Settled::earlier`].
+    pub fn with_number(&mut self, number: u64) {
+        self.number = number;
+    }
+
+    /// Which of its outcomes stand in which of the script's two lists, to read [`Earlier`] by.
+    pub fn shape(&self) -> BatchShape {
+        BatchShape::new(self.order.clone())
     }
 
     /// Keeps of the history what `limits` say.
@@ -187,13 +200,6 @@ impl SettleBatch {
                 self.operate(Operation { traces, ..Operation::new("a", job) });
             }
         }
-    }
-
-    /// Only releases the locks of a job that is done.
-    pub fn release(&mut self, job: Bytes, locks: &JobLocks) {
-        let job_traces = JobTraces { orphan_counter: None, locks: locks.clone() };
-        let traces = Traces { attempt: None, job: job_traces };
-        self.operate(Operation { traces, ..Operation::new("r", job) });
     }
 
     /// The job failed: `entry` is filed in the sorted set `target` (retry or dead). Its locks are
@@ -300,11 +306,11 @@ pub async fn settle_jobs(
         .arg(batch.held.arg())
         .arg(batch.acknowledged.len())
         .arg(batch.operations.len())
-        .arg(batch.history.max_entries)
+        .arg(batch.history.max_entries.min(MOST_RUNS_KEPT))
         .arg(now.as_f64() - batch.history.retention.as_secs_f64())
-        .arg(batch.history.daily_retention.as_secs())
-        .arg(batch.generation)
-        .arg(GENERATION_TTL.as_secs());
+        .arg(ttl_seconds(batch.history.daily_retention))
+        .arg(batch.number)
+        .arg(NUMBER_TTL.as_secs());
     let numbers = numbers_of(&batch.order);
     for counter in batch.counters {
         call.push_key(counter);
@@ -358,8 +364,8 @@ pub async fn settle_jobs(
         }
     }
     let mut replies = redis.call(&SETTLE_JOBS, call).await?;
-    let mut acknowledged = Step::read_all(replies.take()?)?.into_iter();
-    let mut operations = Step::read_all(replies.take()?)?.into_iter();
+    let acknowledged = Step::read_all(&replies.take()?.bytes()?)?;
+    let operations = Step::read_all(&replies.take()?.bytes()?)?;
     let processed = replies.take()?.int()?.max(0) as u64;
     let failed = replies.take()?.int()?.max(0) as u64;
     let error = replies.take_error().await?;
@@ -368,8 +374,8 @@ pub async fn settle_jobs(
     while let (Some(code), Some(text)) = (failed_steps.next(), failed_steps.next()) {
         side_errors.push((SideStep::of_code(&code)?, replies.error(&text).await));
     }
-    let next = |in_line| if in_line { acknowledged.next() } else { operations.next() };
-    let steps = batch.order.into_iter().map(next).collect::<Option<Vec<_>>>();
+    let earlier = Earlier::read(replies.take()?)?;
+    let steps = BatchShape::new(batch.order).in_order(acknowledged, operations);
     Ok(Settled {
         steps: steps.ok_or_else(|| RedisError::UnexpectedReply {
             expected: "a code for each outcome",
@@ -378,6 +384,7 @@ pub async fn settle_jobs(
         uncounted: (processed, failed),
         error,
         side_errors,
+        earlier,
     })
 }
 

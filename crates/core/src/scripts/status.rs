@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::jid::Jid;
 use crate::redis::{Call, Redis, RedisError, Script};
-use crate::time::EpochSeconds;
+use crate::time::{EpochSeconds, ttl_seconds};
 
 static WRITE_STATUS: Script = Script::new("write_status", include_str!("../../lua/write_status.lua"));
 
@@ -21,7 +21,7 @@ pub async fn write_status(
 ) -> Result<(), RedisError> {
     let mut call = Call::new()
         .key(redis.keys().status(jid.as_str()))
-        .arg(ttl.as_secs().max(1))
+        .arg(ttl_seconds(ttl))
         .arg("update_time")
         .arg(EpochSeconds::now().to_string());
     for (field, value) in fields {

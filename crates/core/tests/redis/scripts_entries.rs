@@ -79,7 +79,13 @@ async fn requeue_entries_moves_each_once_and_takes_free_locks_claim_01_claim_02(
     let (server, redis) = start().await?;
     let requeue = |raw: &Bytes, queue: &str| -> Result<Requeue, Box<dyn std::error::Error>> {
         let payload = [b"> ", &raw[..]].concat();
-        Ok(Requeue { entry: raw.clone(), payload, queue: queue.into(), locks: locks(raw)? })
+        Ok(Requeue {
+            entry: raw.clone(),
+            payload,
+            queue: queue.into(),
+            jid: locks(raw)?.jid,
+            locks: locks(raw)?,
+        })
     };
     let (first, twin) = (unique("1"), unique("2"));
     let plain = Bytes::from_static(br#"{"class":"B","jid":"3","queue":"bad"}"#);
@@ -87,6 +93,9 @@ async fn requeue_entries_moves_each_once_and_takes_free_locks_claim_01_claim_02(
         server.cli(&["ZADD", "set", "1", &String::from_utf8_lossy(raw)]);
     }
     server.cli(&["SET", "cogworker:queue:bad", "x"]);
+    for (jid, status) in [("1", "failed"), ("2", "retrying")] {
+        server.cli(&["HSET", &format!("status:{jid}"), "status", status]);
+    }
     let entries =
         vec![requeue(&first, "q")?, requeue(&twin, "q")?, requeue(&plain, "bad")?, requeue(&first, "q")?];
     let (steps, error) = scripts::requeue_entries(&redis, "set".into(), entries, 100, true).await?;
@@ -100,11 +109,16 @@ async fn requeue_entries_moves_each_once_and_takes_free_locks_claim_01_claim_02(
     }
     assert_eq!(list(&server, "cogworker:queue:q"), [format!("> {}", String::from_utf8_lossy(&first))]);
     assert_eq!(server.cli(&["ZCARD", "set"]), 2);
+    assert_eq!(server.cli(&["HGET", "status:1", "status"]), "queued");
+    assert_eq!(server.cli(&["HGET", "status:2", "status"]), "retrying", "it stayed");
 
     // Asked not to mind, it moves the twin and leaves the other's lock alone.
     let (steps, _) =
         scripts::requeue_entries(&redis, "set".into(), vec![requeue(&twin, "q")?], 100, false).await?;
     assert_eq!(steps, [RequeueStep::Requeued]);
     assert_eq!(server.cli(&["GET", &locks(&twin)?.unique.ok_or("no lock")?]), "1");
+    server.cli(&["DEL", "status:2", "cogworker:queue:bad"]);
+    scripts::requeue_entries(&redis, "set".into(), vec![requeue(&plain, "bad")?], 100, false).await?;
+    assert_eq!(server.cli(&["KEYS", "status:*"]).strings(), ["status:1"], "what had none gets none");
     Ok(())
 }

@@ -354,18 +354,15 @@ async fn popped_jobs_are_taken_for_good_from_queues_that_are_not_paused_bfetch_0
 }
 
 #[tokio::test]
-async fn popped_jobs_are_settled_without_a_list_and_a_repeated_filing_counts_once() -> Outcome {
+async fn popped_jobs_are_settled_without_a_list() -> Outcome {
     let (server, redis) = start().await?;
-    for expected in [Step::Applied, Step::Gone] {
-        let mut batch = SettleBatch::new(Held::Popped, (0, 0));
-        batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
-        assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [expected]);
-    }
     let mut batch = SettleBatch::new(Held::Popped, (0, 0));
+    batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), Traces::default(), 0);
     batch.acknowledge(raw("good"), &counted("x"));
     batch.give_back(raw("back"), "cogworker:queue:q".into(), &NONE, 0);
-    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [Step::Applied; 2]);
+    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, batch).await?.steps, [Step::Applied; 3]);
     assert_eq!(list(&server, "cogworker:queue:q"), ["back"]);
+    assert_eq!(server.cli(&["ZCARD", "cogworker:retry"]), 1);
     assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     Ok(())
@@ -380,30 +377,5 @@ async fn a_job_without_a_jid_is_acknowledged_without_a_counter() -> Outcome {
     assert_eq!(settled.steps, [Step::Applied]);
     assert_eq!(server.cli(&["GET", "cogworker:stats:processed"]), "1");
     assert_eq!(server.cli(&["EXISTS", LIST, "cogworker:orphanings:"]), 1);
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_settlement_that_comes_after_a_newer_one_does_nothing() -> Outcome {
-    let (server, redis) = start().await?;
-    server.cli(&["LPUSH", LIST, "job"]);
-    // Empty, as it is sent to make sure of what went before.
-    let mut newer = SettleBatch::new(Held::Listed, (0, 0));
-    newer.of_generation(1);
-    scripts::settle_jobs(&redis, ME, NOW, newer).await?;
-    let ttl = server.cli(&["TTL", &format!("cogworker:settling:{ME}")]).as_int().unwrap_or(0);
-    assert!((86_390..=86_400).contains(&ttl), "{ttl}");
-    let mut late = SettleBatch::new(Held::Listed, (0, 0));
-    late.give_back(raw("job"), "cogworker:queue:q".into(), &NONE, 0);
-    assert!(
-        scripts::settle_jobs(&redis, ME, NOW, late).await.is_err(),
-        "nobody waits for its reply any more"
-    );
-    assert_eq!(list(&server, LIST), ["job"]);
-    assert_eq!(server.cli(&["EXISTS", "cogworker:queue:q"]), 0);
-    let mut next = SettleBatch::new(Held::Listed, (0, 0));
-    next.of_generation(1);
-    next.acknowledge(raw("job"), &counted("x"));
-    assert_eq!(scripts::settle_jobs(&redis, ME, NOW, next).await?.steps, [Step::Applied]);
     Ok(())
 }

@@ -15,6 +15,8 @@ fn slot(at: i64, jid: &str) -> Slot<'_> {
         until_executed: true,
         unique_lock: None,
         lock_ttl: 86_400,
+        class: "TickJob",
+        status_ttl: None,
         catch_up: true,
     }
 }
@@ -170,5 +172,22 @@ async fn list_periodic_tells_how_entries_stand_and_keeps_to_the_order() -> Outco
         ]
     );
     assert_eq!(scripts::list_periodic(&redis, &[]).await?, []);
+    Ok(())
+}
+
+#[tokio::test]
+async fn fire_slot_says_that_the_job_is_queued_where_statuses_are_kept_stat_01() -> Outcome {
+    let (server, redis) = start().await?;
+    assert_eq!(fire(&redis, slot(60, "none")).await?, Fired::Fired);
+    let kept = Slot { status_ttl: Some(600), until_executed: false, ..slot(120, "kept") };
+    assert_eq!(fire(&redis, kept).await?, Fired::Fired);
+    let late = Slot { status_ttl: Some(600), until_executed: false, ..slot(120, "late") };
+    assert_eq!(fire(&redis, late).await?, Fired::Lost);
+    assert_eq!(server.cli(&["KEYS", "status:*"]).strings(), ["status:kept"]);
+    for (field, value) in [("status", "queued"), ("class", "TickJob"), ("queue", "q")] {
+        assert_eq!(server.cli(&["HGET", "status:kept", field]), value);
+    }
+    let ttl = server.cli(&["TTL", "status:kept"]).as_int().unwrap_or(0);
+    assert!((590..=600).contains(&ttl), "{ttl}");
     Ok(())
 }

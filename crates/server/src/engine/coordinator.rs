@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, Fetched, Held, Settled};
+use cogworker_core::time::ttl_seconds;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::time::{Instant as TokioInstant, sleep_until, timeout};
@@ -157,8 +158,8 @@ impl Engine {
         )?;
         let now = Instant::now();
         Ok(Self {
-            lock_ttl: parts.config.unique_lock_ttl.as_secs_f64().ceil() as u64,
-            status_ttl: parts.registry.status_ttl.map(|ttl| ttl.as_secs().max(1)),
+            lock_ttl: ttl_seconds(parts.config.unique_lock_ttl),
+            status_ttl: parts.registry.status_ttl.map(ttl_seconds),
             history: parts.registry.history,
             deaths: parts.deaths,
             runner: Runner::new(

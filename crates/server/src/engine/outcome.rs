@@ -1,6 +1,7 @@
 //! What a run comes to, ready to be settled.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use cogworker_core::failure::Failure;
@@ -9,7 +10,7 @@ use cogworker_core::keys::{Key, KeySpace};
 use cogworker_core::locks::{JobLocks, JobTraces};
 use cogworker_core::raw_job::{NotAJob, RawJob};
 use cogworker_core::scripts::{Effect, SettleBatch, Traces};
-use cogworker_core::time::EpochSeconds;
+use cogworker_core::time::{EpochSeconds, ttl_seconds};
 use cogworker_core::{payload_edit, retry, unparseable};
 
 use super::claim::Claim;
@@ -24,9 +25,6 @@ pub(crate) struct Outcome {
     pub(crate) fate: Fate,
     /// What is written beside it.
     effects: Vec<Effect>,
-    /// True once a settlement of it was sent whose reply got lost: finding nothing on the list
-    /// then means that it was applied.
-    pub(crate) tried: bool,
 }
 
 #[derive(Debug)]
@@ -37,8 +35,6 @@ pub(crate) enum Fate {
     Filed(Box<Filed>),
     /// It failed and could not be filed before the end: another process files it.
     HandedOver { unsettled: Key, record: Vec<u8>, traces: Traces, lock_ttl: u64 },
-    /// It ran well and was counted, perhaps: only its locks are released.
-    Released { locks: JobLocks },
     /// It failed and is given up.
     Discarded { traces: Traces },
     /// It was not run to its end: back on its queue.
@@ -82,7 +78,7 @@ pub(crate) struct EndedRun<'a> {
 
 impl Outcome {
     fn new(claim: Claim, fate: Fate) -> Self {
-        Self { claim, fate, effects: Vec::new(), tried: false }
+        Self { claim, fate, effects: Vec::new() }
     }
 
     pub(crate) fn done(claim: Claim, ended: &EndedRun<'_>, rules: Rules<'_>) -> Self {
@@ -135,7 +131,8 @@ impl Outcome {
             entry,
             traces,
             // The locks outlive the wait for the retry, to the second (UNIQ-13).
-            lock_ttl: delay.map_or(0, |delay| delay.as_secs().saturating_add(rules.lock_ttl)),
+            lock_ttl: delay
+                .map_or(0, |delay| ttl_seconds(delay.saturating_add(Duration::from_secs(rules.lock_ttl)))),
             retried: delay.is_some(),
             death: (delay.is_none() && rules.deaths).then(|| failure.clone()),
         };
@@ -165,6 +162,20 @@ impl Outcome {
         Self::new(claim, Fate::GivenBack { queue, locks, lock_ttl: rules.lock_ttl })
     }
 
+    /// The same for a run that had begun: its status said `working`.
+    pub(crate) fn put_back(claim: Claim, run: &Run, rules: Rules<'_>) -> Self {
+        let ttl = rules.status_ttl.filter(|_| !run.jid().as_str().is_empty());
+        let effect = ttl.map(|ttl| Effect::Status {
+            key: rules.keys.status(run.jid().as_str()),
+            ttl,
+            fields: vec![
+                ("status".into(), "queued".into()),
+                ("update_time".into(), EpochSeconds::now().to_string()),
+            ],
+        });
+        Self { effects: effect.into_iter().collect(), ..Self::given_back(claim, rules) }
+    }
+
     /// A failure that its set does not take becomes a record for another process to file (UNS-01).
     pub(crate) fn hand_over(&mut self, keys: &KeySpace) {
         if let Fate::Filed(filed) = &mut self.fate {
@@ -191,22 +202,6 @@ impl Outcome {
         }
     }
 
-    /// After a lost acknowledgement of a popped job: its locks, if it has any, are still to be released,
-    /// and nothing is to be counted again. False when nothing is left to do.
-    pub(crate) fn reduce_to_release(&mut self) -> bool {
-        let Fate::Done { traces } = &mut self.fate else { return true };
-        let locks = std::mem::take(&mut traces.locks);
-        let any = !locks.is_empty();
-        self.effects.clear();
-        self.fate = Fate::Released { locks };
-        any
-    }
-
-    /// True when the job goes back to its queue.
-    pub(crate) fn is_given_back(&self) -> bool {
-        matches!(self.fate, Fate::GivenBack { .. })
-    }
-
     /// Adds it to a batch.
     pub(crate) fn add_to(&self, batch: &mut SettleBatch) {
         let raw = self.claim.raw.clone();
@@ -219,7 +214,6 @@ impl Outcome {
             Fate::HandedOver { unsettled, record, traces, lock_ttl } => {
                 batch.hand_over(raw, unsettled.clone(), record.clone(), traces.clone(), *lock_ttl);
             }
-            Fate::Released { locks } => batch.release(raw, locks),
             Fate::Discarded { traces } => batch.discard(raw, traces.clone()),
             Fate::GivenBack { queue, locks, lock_ttl } => {
                 batch.give_back(raw, queue.clone(), locks, *lock_ttl);
@@ -244,7 +238,7 @@ impl Outcome {
     /// How log lines say what it came to.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.fate {
-            Fate::Done { .. } | Fate::Released { .. } => "done",
+            Fate::Done { .. } => "done",
             Fate::Filed(filed) if filed.retried => "to be retried",
             Fate::Filed(_) | Fate::HandedOver { .. } => "failed for good",
             Fate::Discarded { .. } => "given up",

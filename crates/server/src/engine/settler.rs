@@ -1,4 +1,5 @@
-//! Outcomes on their way to Redis: everything waiting goes in one call.
+//! Outcomes on their way to Redis: everything waiting goes in one call. One whose reply gets lost is
+//! asked about before anything else is sent.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -7,7 +8,9 @@ use bytes::Bytes;
 use cogworker_core::failure::Failure;
 use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{BATCH_LIMIT, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step};
+use cogworker_core::scripts::{
+    BATCH_LIMIT, BatchShape, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step,
+};
 
 use super::outcome::{Fate, Outcome};
 
@@ -20,14 +23,25 @@ pub(crate) struct Settler {
     /// Outcomes that their destination refused: they wait apart, so that they hold up nobody.
     refused: Vec<Outcome>,
     refused_until: Option<Instant>,
-    /// Counts the calls of unknown fate: late ones of an older generation do nothing.
-    generation: u64,
-    /// No call of this generation has been answered yet.
-    unconfirmed: bool,
+    /// The number of the last call.
+    number: u64,
+    under_way_shape: BatchShape,
+    /// The last batch, when its reply got lost. An empty call asks what it came to, before anything
+    /// else is sent: repeating it blindly could give a job back twice, or count a popped one twice.
+    doubt: Option<Doubt>,
     uncounted: (u64, u64),
     sent_uncounted: (u64, u64),
     /// Nothing is sent before this, after a failed call.
     not_before: Option<Instant>,
+}
+
+/// A batch of unknown fate.
+#[derive(Debug)]
+struct Doubt {
+    number: u64,
+    outcomes: Vec<Outcome>,
+    shape: BatchShape,
+    uncounted: (u64, u64),
 }
 
 /// What a settlement's reply means for the rest of the engine.
@@ -56,17 +70,18 @@ impl Settler {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.count() == 0 && !self.busy
+        self.count() == 0 && !self.busy && self.doubt.is_none()
     }
 
     /// Runs that are settled and not counted yet (processed, failed).
     pub(crate) fn uncounted(&self) -> (u64, u64) {
-        self.uncounted
+        let doubtful = self.doubt.as_ref().map_or((0, 0), |doubt| doubt.uncounted);
+        (self.uncounted.0 + doubtful.0, self.uncounted.1 + doubtful.1)
     }
 
     /// How many outcomes are not settled yet.
     pub(crate) fn count(&self) -> usize {
-        self.waiting.len() + self.under_way.len() + self.refused.len()
+        self.all().count()
     }
 
     /// How many of them wait for the next call.
@@ -79,7 +94,7 @@ impl Settler {
         if self.is_busy() {
             return None;
         }
-        let waiting = self.not_before.filter(|_| self.unconfirmed || !self.waiting.is_empty());
+        let waiting = self.not_before.filter(|_| self.doubt.is_some() || !self.waiting.is_empty());
         let refused = self.refused_until;
         match (waiting, refused) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -88,7 +103,8 @@ impl Settler {
     }
 
     fn all(&self) -> impl Iterator<Item = &Outcome> {
-        self.waiting.iter().chain(&self.under_way).chain(&self.refused)
+        let doubtful = self.doubt.iter().flat_map(|doubt| &doubt.outcomes);
+        self.waiting.iter().chain(&self.under_way).chain(&self.refused).chain(doubtful)
     }
 
     /// The raw bytes of every job that waits to be settled.
@@ -96,13 +112,15 @@ impl Settler {
         self.all().map(|outcome| &outcome.claim.raw)
     }
 
-    pub(crate) fn generation(&self) -> u64 {
-        self.generation
+    /// The number for a call that is made past this settler, once it has nothing left to send.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
     }
 
     /// True while a call whose reply got lost may still arrive: what is on the list is then uncertain.
     pub(crate) fn fate_is_open(&self) -> bool {
-        self.unconfirmed || self.waiting.iter().chain(&self.under_way).any(|outcome| outcome.tried)
+        self.doubt.is_some()
     }
 
     /// The next batch, if anything waits and no call is under way.
@@ -113,15 +131,21 @@ impl Settler {
         if self.refused_until.is_some_and(|at| at <= now) {
             self.refused_until = None;
             self.waiting.extend(self.refused.drain(..));
-        } else if self.waiting.is_empty() && !self.unconfirmed {
+        } else if self.waiting.is_empty() && self.doubt.is_none() {
             return None;
         }
-        let held = self.waiting.front().map_or(Held::Listed, |outcome| outcome.claim.held);
         self.busy = true;
         self.not_before = None;
+        if let Some(doubt) = &self.doubt {
+            let held = doubt.outcomes.first().map_or(Held::Listed, |outcome| outcome.claim.held);
+            let mut question = SettleBatch::new(held, (0, 0));
+            question.with_number(self.next_number());
+            return Some(question);
+        }
+        let held = self.waiting.front().map_or(Held::Listed, |outcome| outcome.claim.held);
         self.sent_uncounted = std::mem::take(&mut self.uncounted);
         let mut batch = SettleBatch::new(held, self.sent_uncounted);
-        batch.of_generation(self.generation);
+        batch.with_number(self.next_number());
         if let Some(limits) = history {
             batch.keep_history(limits);
         }
@@ -131,6 +155,7 @@ impl Settler {
         for outcome in &self.under_way {
             outcome.add_to(&mut batch);
         }
+        self.under_way_shape = batch.shape();
         Some(batch)
     }
 
@@ -139,59 +164,78 @@ impl Settler {
         let mut effects =
             Effects { error: settled.error, side_errors: settled.side_errors, ..Effects::default() };
         self.busy = false;
-        self.unconfirmed = false;
-        self.uncounted.0 += settled.uncounted.0;
-        self.uncounted.1 += settled.uncounted.1;
-        if self.uncounted != (0, 0) {
-            self.refused_until.get_or_insert(again_at);
+        let Some(doubt) = self.doubt.take() else {
+            self.count_later(settled.uncounted, again_at);
+            let outcomes = std::mem::take(&mut self.under_way);
+            self.take_steps(outcomes, settled.steps, &mut effects, again_at);
+            return effects;
+        };
+        let Doubt { number, outcomes, shape, uncounted } = doubt;
+        let known = settled.earlier.filter(|earlier| earlier.number == number);
+        match known.and_then(|earlier| Some((earlier.uncounted, earlier.steps(shape)?))) {
+            Some((uncounted, steps)) => {
+                self.count_later(uncounted, again_at);
+                self.take_steps(outcomes, steps, &mut effects, again_at);
+            }
+            // It never arrived, and does nothing should it still come.
+            None => self.take_back(outcomes, uncounted, again_at),
         }
-        for (mut outcome, step) in std::mem::take(&mut self.under_way).into_iter().zip(settled.steps) {
+        effects
+    }
+
+    fn take_steps(
+        &mut self,
+        outcomes: Vec<Outcome>,
+        steps: Vec<Step>,
+        effects: &mut Effects,
+        again_at: Instant,
+    ) {
+        for (outcome, step) in outcomes.into_iter().zip(steps) {
             match step {
                 Step::Applied => {
                     effects.retried |= outcome.is_retried();
                     effects.deaths.extend(outcome.into_death());
                 }
-                // A repeat that finds nothing was applied the first time.
-                Step::Gone if outcome.tried || outcome.claim.held == Held::Popped => {
-                    effects.deaths.extend(outcome.into_death());
-                }
                 Step::Gone => effects.lost.push(outcome.jid()),
                 Step::Failed => {
-                    outcome.tried = false;
                     self.refused_until.get_or_insert(again_at);
                     self.refused.push(outcome);
                 }
             }
         }
-        effects
     }
 
-    /// The call under way failed. What it held is sent again at `again_at`, but for what a
-    /// repeat could double.
+    /// The call under way failed: what it held is sent again, or asked for, at `again_at`.
     pub(crate) fn failed(&mut self, fate_is_unknown: bool, again_at: Instant) {
         self.busy = false;
         self.not_before = Some(again_at);
-        if fate_is_unknown {
-            self.generation += 1;
-            self.unconfirmed = true;
+        if self.doubt.is_some() {
+            // The question can be asked once more.
+            return;
         }
-        if !fate_is_unknown && self.sent_uncounted != (0, 0) {
-            self.uncounted.0 += self.sent_uncounted.0;
-            self.uncounted.1 += self.sent_uncounted.1;
+        let outcomes = std::mem::take(&mut self.under_way);
+        let (shape, uncounted) = (std::mem::take(&mut self.under_way_shape), self.sent_uncounted);
+        if fate_is_unknown {
+            self.doubt = Some(Doubt { number: self.number, outcomes, shape, uncounted });
+        } else {
+            self.take_back(outcomes, uncounted, again_at);
+        }
+    }
+
+    /// What was not carried out waits again, in front.
+    fn take_back(&mut self, outcomes: Vec<Outcome>, uncounted: (u64, u64), again_at: Instant) {
+        self.count_later(uncounted, again_at);
+        for outcome in outcomes.into_iter().rev() {
+            self.waiting.push_front(outcome);
+        }
+    }
+
+    fn count_later(&mut self, uncounted: (u64, u64), again_at: Instant) {
+        self.uncounted.0 += uncounted.0;
+        self.uncounted.1 += uncounted.1;
+        if self.uncounted != (0, 0) {
             self.refused_until.get_or_insert(again_at);
         }
-        let mut again: VecDeque<Outcome> = std::mem::take(&mut self.under_way)
-            .into_iter()
-            .filter_map(|mut outcome| {
-                if fate_is_unknown && !may_be_sent_again(&mut outcome) {
-                    return None;
-                }
-                outcome.tried |= fate_is_unknown && outcome.claim.held == Held::Listed;
-                Some(outcome)
-            })
-            .collect();
-        again.append(&mut self.waiting);
-        self.waiting = again;
     }
 
     /// Every outcome that is not settled.
@@ -209,16 +253,5 @@ impl Settler {
             outcome.hand_over(keys);
             self.waiting.push_back(outcome);
         }
-    }
-}
-
-/// A listed job that was being given back could be ours again by now, had that been applied:
-/// giving it back twice would run it twice. The reconciler finds it if it is still here. A popped
-/// one has no such second chance, so it is rather run twice than lost; and the acknowledgement
-/// of one only counts, which is not done twice, and releases locks, which is.
-fn may_be_sent_again(outcome: &mut Outcome) -> bool {
-    match outcome.claim.held {
-        Held::Listed => !outcome.is_given_back(),
-        Held::Popped => outcome.reduce_to_release(),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use cogworker_client::Client;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, RecoveryLimits};
+use cogworker_core::time::ttl_seconds;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -24,7 +25,7 @@ use crate::services::heartbeat::Heartbeat;
 use crate::services::key_guard::KeyGuard;
 use crate::services::line::Line;
 use crate::services::poller::Poller;
-use crate::services::recovery::Recovery;
+use crate::services::recovery::{Doubtful, Recovery};
 use crate::services::supervise;
 use crate::services::ticker::Ticker;
 use crate::services::uncounted::Uncounted;
@@ -61,7 +62,7 @@ impl Server {
             timings: config.timings,
             lease: lease.clone(),
             // Longer than it takes to find this process dead and its jobs orphaned (RUNLK-07).
-            running_lock_ttl: (config.orphan_threshold + 2 * RECOVERY_PERIOD).as_secs_f64().ceil() as u64,
+            running_lock_ttl: ttl_seconds(config.orphan_threshold.saturating_add(2 * RECOVERY_PERIOD)),
             gauges: gauges.clone(),
             pulse: pulse.clone(),
             stuck_call: limits.stuck_call,
@@ -100,13 +101,14 @@ impl Server {
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
+            doubtful: Doubtful::default(),
             line: upkeep_line,
             uncounted: uncounted.clone(),
             identity: identity.clone(),
             limits: RecoveryLimits {
                 orphan_threshold: config.orphan_threshold,
                 max_orphanings: config.max_orphanings,
-                lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+                lock_ttl: ttl_seconds(config.unique_lock_ttl),
             },
             period: config.timings.check,
             gauges: gauges.clone(),
@@ -117,7 +119,8 @@ impl Server {
             entries: entries.into(),
             replace,
             catch_up: config.periodic_catch_up,
-            lock_ttl: config.unique_lock_ttl.as_secs_f64().ceil() as u64,
+            lock_ttl: ttl_seconds(config.unique_lock_ttl),
+            status_ttl: registry.status_ttl.map(ttl_seconds),
             gauges: gauges.clone(),
             outage: outage.clone(),
         };

@@ -1,5 +1,6 @@
 //! Brings back what dead processes held, and files what stopped ones could not.
 
+mod buried;
 mod orphans;
 mod records;
 
@@ -14,6 +15,7 @@ use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 
+pub(crate) use self::buried::Doubtful;
 use super::line::Line;
 use super::uncounted::Uncounted;
 use crate::deaths::Deaths;
@@ -22,6 +24,8 @@ use crate::outage::Outage;
 
 /// A pass that an outage broke off is made again so soon (SCHED-14).
 const AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// How long a pass that is under way at a stop goes on.
+const LAST_PASS: Duration = Duration::from_secs(2);
 const PLACE: &str = "recovering jobs";
 
 /// Looks for orphans at the start and every minute (REC-05, SCHED-11, SCHED-13).
@@ -35,6 +39,7 @@ pub(crate) struct Recovery {
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
     pub(crate) deaths: Deaths,
+    pub(crate) doubtful: Doubtful,
     pub(crate) uncounted: Arc<Uncounted>,
 }
 
@@ -56,9 +61,15 @@ impl Recovery {
         let mut burials_seen = None;
         loop {
             let scan = !scanned && !self.gauges.basic.load(Ordering::Relaxed);
+            let mut pass = std::pin::pin!(self.pass(scan, &mut burials_seen));
             let pass = tokio::select! {
-                () = stop.cancelled() => return,
-                pass = self.pass(scan, &mut burials_seen) => pass,
+                biased;
+                pass = &mut pass => pass,
+                () = stop.cancelled() => {
+                    // What the call under way buries is told to nobody but this process.
+                    drop(tokio::time::timeout(LAST_PASS, pass).await);
+                    return;
+                }
             };
             let sleep = match pass {
                 Pass::Completed => {
@@ -97,6 +108,7 @@ impl Recovery {
         scan: bool,
         burials_seen: &mut Option<EpochSeconds>,
     ) -> Result<Pass, RedisError> {
+        told(self.clear_doubts().await, || "look for jobs that a lost call buried".into())?;
         let dead = match self.candidates(scan).await? {
             Some(candidates) => told(self.dead_among(candidates).await, || "look for dead processes".into())?,
             None => None,

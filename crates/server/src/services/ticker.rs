@@ -36,6 +36,8 @@ pub(crate) struct Ticker {
     pub(crate) catch_up: bool,
     /// How long a lock is held while its job is queued, s.
     pub(crate) lock_ttl: u64,
+    /// How long a job's status is kept, s, if there is one.
+    pub(crate) status_ttl: Option<u64>,
     pub(crate) gauges: Arc<Gauges>,
     pub(crate) outage: Arc<Outage>,
 }
@@ -181,6 +183,8 @@ impl Ticker {
             until_executed: entry.until_executed,
             unique_lock,
             lock_ttl: self.lock_ttl,
+            class: entry.class,
+            status_ttl: self.status_ttl,
             catch_up: self.catch_up,
         };
         self.line.call(PLACE, |redis| scripts::fire_slot(redis, slot)).await

@@ -104,7 +104,13 @@ async fn a_lost_settlement_counts_each_job_once_proc_04() -> TestResult {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_move_of_due_jobs_pushes_each_once_claim_04() -> TestResult {
-    Line::laid().await?.loses_calls_of(include_str!("../../../core/lua/move_entries.lua")).await
+    Line::laid()
+        .await?
+        .loses_calls_of(concat!(
+            include_str!("../../../core/lua/parts/count_failed.lua"),
+            include_str!("../../../core/lua/move_entries.lua")
+        ))
+        .await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,6 +4,7 @@ mod access;
 mod cluster;
 mod connections;
 mod frozen;
+mod lost_outcomes;
 mod lost_replies;
 mod periodic;
 mod program;

@@ -165,7 +165,8 @@ async fn deaths_filed_later_are_told_too_death_06_death_07_death_18() -> TestRes
         let record = format!(r#"{{"set":"cogworker:{set}","score":9999999999,"payload":{payload}}}"#);
         site.run(&["RPUSH", "cogworker:unsettled", &record])?;
     }
-    site.run(&["RPUSH", "cogworker:repeat_orphans", &job("parked")])?;
+    // What is no job has no death.
+    site.run(&["RPUSH", "cogworker:repeat_orphans", &job("parked"), "no job at all"])?;
     site.run(&["SADD", "cogworker:inprogress_identities", "dead:1:aaaaaaaaaaaa"])?;
     site.run(&["LPUSH", "cogworker:inprogress:dead:1:aaaaaaaaaaaa", &job("again")])?;
     site.run(&["SET", "cogworker:orphanings:again", "3"])?;
@@ -177,6 +178,7 @@ async fn deaths_filed_later_are_told_too_death_06_death_07_death_18() -> TestRes
     });
     let worker = site.worker(app)?;
     reach("all are told", || told.len() == 3)?;
+    reach("all are dead", || site.members("dead") == 4)?;
     worker.stop().await?;
     let mut told = told.all();
     told.sort();

@@ -189,3 +189,42 @@ async fn a_run_that_takes_too_long_is_ended_and_a_blocking_one_is_asked_to_end()
     assert_eq!((entry.get("timeout"), seen.len()), (None, 1));
     worker.stop().await
 }
+
+#[derive(Serialize, Deserialize)]
+struct Twice();
+
+impl Job for Twice {
+    const CLASS: &'static str = "TwiceJob";
+
+    fn options() -> JobOptions {
+        JobOptions::new().retry(false).timeout(Duration::from_millis(100))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_middleware_that_calls_again_after_a_timeout_begins_afresh() -> TestResult {
+    let site = Site::start().await?;
+    let calls = Seen::default();
+    let noted = calls.clone();
+    let app = App::new(())
+        .middleware(from_fn(|run: Run, next: Next| async move {
+            match next.clone().run(run.clone()).await {
+                Err(failure) if failure.class() == "Timeout" => next.run(run).await,
+                other => other,
+            }
+        }))
+        .job(move |_: Twice, ctx: Context| {
+            noted.add(ctx.is_cancelled());
+            let first = noted.len() == 1;
+            async move {
+                if first {
+                    std::future::pending::<()>().await;
+                }
+            }
+        });
+    let worker = site.worker(app)?;
+    site.client.perform_async(&Twice()).await?;
+    reach("the second call ends well", || site.processed() == 1)?;
+    assert_eq!(calls.all(), [false, false]);
+    worker.stop().await
+}

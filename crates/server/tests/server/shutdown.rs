@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Config, Context, JobError};
+use cogworker_server::{App, Config, Context, JobError, RetryIn};
 use cogworker_testing::{TestRedisOptions, wait_until};
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
@@ -285,9 +285,13 @@ async fn runs_that_could_not_be_counted_are_counted_without_a_further_job() -> T
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_that_ends_as_interrupted_goes_back_and_only_if_it_was_asked_to_end() -> TestResult {
     let site = Site::start().await?;
-    let begun = Seen::default();
-    let (note, blocking) = (begun.clone(), begun.clone());
+    let (begun, asked) = (Seen::default(), Seen::default());
+    let (note, blocking, hook) = (begun.clone(), begun.clone(), asked.clone());
     let app = App::new(())
+        .retry_in::<Text>(move |_, failure, _| {
+            hook.add(failure.class.clone());
+            RetryIn::Default
+        })
         .job(move |job: Text, ctx: Context| {
             note.add(job.0.clone());
             async move {
@@ -303,9 +307,8 @@ async fn a_job_that_ends_as_interrupted_goes_back_and_only_if_it_was_asked_to_en
             Err::<(), _>(JobError::interrupted())
         });
     let worker = site.worker(app)?;
-    for text in ["waits", "does not wait"] {
-        site.client.push(NewJob::of(&Text(text.into())).retry(false)).await?;
-    }
+    site.client.push(NewJob::of(&Text("waits".into()))).await?;
+    site.client.push(NewJob::of(&Text("does not wait".into())).retry(false)).await?;
     site.client.push(NewJob::of(&Numbered(1)).retry(false)).await?;
     reach("all began, and the one that nobody asked is dead", || {
         begun.len() == 3 && site.members("dead") == 1
@@ -313,5 +316,6 @@ async fn a_job_that_ends_as_interrupted_goes_back_and_only_if_it_was_asked_to_en
     assert_eq!(site.only_entry("dead")?["error_class"], "Cogworker::Interrupted");
     worker.stop().await?;
     assert_eq!((site.waiting("default"), site.members("dead"), site.failed()), (2, 1, 1));
+    assert_eq!(asked.all(), Vec::<String>::new(), "one goes back, and the other is dead");
     Ok(())
 }

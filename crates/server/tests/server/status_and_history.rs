@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Context, History, JobError};
+use cogworker_core::redis_config::RedisConfig;
+use cogworker_server::{App, Context, History, JobError, RetryIn};
 
 use crate::support::{Gate, Numbered, Site, TestResult, Text, reach};
 
@@ -137,5 +138,64 @@ async fn what_cannot_be_kept_of_a_run_changes_nothing_for_it_mw_08_mw_09() -> Te
     reach("both are settled", || site.processed() == 1 && site.failed() == 1)?;
     assert_eq!(site.only_entry("retry")?["error_message"], "job boom");
     assert_eq!(site.in_progress(&worker), 0);
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_goes_back_to_its_queue_is_queued_again() -> TestResult {
+    let site = Site::start().await?;
+    let gate = Gate::closed();
+    let inside = gate.clone();
+    let app = App::new(()).status(Duration::from_secs(1800)).job(move |job: Numbered| {
+        let inside = inside.clone();
+        async move {
+            if job.0 == 1 {
+                return Err(JobError::new("Boom", "no luck"));
+            }
+            inside.pass().await;
+            Ok(())
+        }
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("dead").retry(false)).await?;
+    site.client.push(NewJob::of(&Numbered(2)).jid("cut off")).await?;
+    reach("one is dead, and the other runs", || {
+        field(&site, "dead", "status") == "failed" && field(&site, "cut off", "status") == "working"
+    })?;
+    worker.stop().await?;
+    assert_eq!(field(&site, "cut off", "status"), "queued");
+    assert_eq!(site.client.dead().requeue_all().await?.requeued, 1);
+    assert_eq!(field(&site, "dead", "status"), "queued");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
+    let site = Site::start().await?;
+    let history = History { max_entries: u64::MAX, retention: Duration::MAX, daily_retention: Duration::MAX };
+    let app = App::new(())
+        .status(Duration::MAX)
+        .history(history)
+        .retry_in::<Numbered>(|_, _, _| RetryIn::After(Duration::MAX))
+        .job(|job: Numbered, ctx: Context| async move {
+            ctx.at(50, "half").await?;
+            if job.0 == 1 { Err(JobError::new("Boom", "no luck")) } else { Ok(()) }
+        });
+    let worker = site.worker_with(app, |config| config.unique_lock_ttl = Duration::MAX)?;
+    let client = cogworker_client::Client::connect(&RedisConfig::new(&site.redis.url())?).await?;
+    let client = client.with_status(Duration::MAX).with_unique_lock_ttl(Duration::MAX);
+    for number in [1, 2] {
+        let job = NewJob::of(&Numbered(number)).jid(&format!("j{number}")).set("unique", "until_executed");
+        client.push(job).await?;
+    }
+    reach("both ended", || (site.processed(), site.failed()) == (1, 1))?;
+    assert_eq!(site.int(&["ZCARD", "cogworker:history:all"]), 2);
+    assert_eq!((field(&site, "j1", "status"), field(&site, "j2", "pct")), ("retrying".into(), "50".into()));
+    let day = site.texts(&["KEYS", "cogworker:history:daily:*"]);
+    let lock = site.texts(&["KEYS", "cogworker:unique:*"]);
+    assert_eq!((day.len(), lock.len(), site.members("retry")), (1, 1, 1));
+    for key in ["status:j1", "status:j2", &day[0], &lock[0]] {
+        assert!(site.int(&["TTL", key]) > 99_000_000_000, "{key}: {}", site.int(&["TTL", key]));
+    }
     worker.stop().await
 }

@@ -37,7 +37,7 @@ impl Engine {
                 }
                 for (run, running) in unfinished {
                     self.gauges.running_locks.end(run);
-                    self.give_back(running.claim);
+                    self.put_back(running);
                 }
                 false
             }
@@ -72,7 +72,7 @@ impl Engine {
         let (redis, identity) = (self.redis.clone(), self.identity.clone());
         while self.settler.is_empty() {
             let mut batch = scripts::SettleBatch::new(Held::Listed, (0, 0));
-            batch.of_generation(self.settler.generation());
+            batch.with_number(self.settler.next_number());
             match scripts::list_inprogress(&redis, &identity, scripts::BATCH_LIMIT, Some(0)).await {
                 Ok(None) => return,
                 Ok(Some(listed)) => {

@@ -110,7 +110,7 @@ impl Engine {
         self.take_all_finished();
         for (run, running) in self.slots.take_stopped() {
             self.gauges.running_locks.end(run);
-            self.give_back(running.claim);
+            self.put_back(running);
         }
     }
 }

@@ -11,6 +11,7 @@ use tracing::{error, warn};
 use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
+use crate::engine::slots::Running;
 use crate::engine::waits::WaitEnd;
 use crate::engine::within::within;
 
@@ -221,6 +222,11 @@ impl Engine {
 
     pub(super) fn give_back(&mut self, claim: Claim) {
         self.settler.add(Outcome::given_back(claim, self.rules()));
+    }
+
+    /// A run that began and is not brought to its end.
+    pub(super) fn put_back(&mut self, running: Running) {
+        self.settler.add(Outcome::put_back(running.claim, &running.run, self.rules()));
     }
 
     /// The youngest first, so that the oldest ends up next to be taken.

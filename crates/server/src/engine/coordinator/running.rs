@@ -120,7 +120,7 @@ fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, r
         Ok(()) => Outcome::done(claim, ended, rules),
         Err(failed) if failed.failure.class == INTERRUPTED && run.is_interrupted() => {
             info!(jid = job.jid(), class = job.class(), "ended when asked to, and goes back to its queue");
-            Outcome::given_back(claim, rules)
+            Outcome::put_back(claim, run, rules)
         }
         Err(failed) => {
             let outcome = Outcome::failed(claim, ended, failed, rules);

@@ -12,6 +12,7 @@ use cogworker_core::time::EpochSeconds;
 use cogworker_core::{payload_edit, unparseable};
 use tracing::{error, info, warn};
 
+use super::buried::Buried;
 use super::{PLACE, Recovery, told};
 
 #[derive(Debug, Default)]
@@ -113,7 +114,8 @@ impl Recovery {
         let given: Vec<_> = orphans.iter().map(|it| (it.job.clone(), it.burial.clone())).collect();
         let limits = self.limits;
         let call = self.line.call(PLACE, |redis| scripts::recover_jobs(redis, identity, limits, orphans));
-        let (steps, unread, error, count) = match call.await? {
+        let buried = given.iter().filter_map(|(_, burial)| burial.clone().map(Buried::Orphan));
+        let (steps, unread, error, count) = match self.or_doubt(call.await, buried)? {
             Recovered::Alive => return Ok(None),
             Recovered::Dead { steps, unread, error, count, .. } => (steps, unread, error, count),
         };

@@ -12,6 +12,7 @@ use cogworker_core::scripts::{self, Filing, ListEnd, RawBurial, Step};
 use cogworker_core::time::EpochSeconds;
 use tracing::{error, info, warn};
 
+use super::buried::Buried;
 use super::{PLACE, Recovery};
 
 /// Entries of dead are looked at once more for so long: the clocks of those who bury differ.
@@ -49,13 +50,12 @@ impl Recovery {
             let filings: Vec<_> = peeked.elements.into_iter().map(&filing).collect();
             let dead: Vec<_> = filings.iter().map(|filing| self.death_of(filing)).collect();
             let list = source.clone();
-            let done = self.line.call(PLACE, |redis| scripts::file_records(redis, list, filings)).await?;
+            let done = self.line.call(PLACE, |redis| scripts::file_records(redis, list, filings)).await;
+            let done = self.or_doubt(done, dead.iter().flatten().cloned())?;
             self.uncounted.note(done.count);
             for (step, entry) in done.steps.iter().zip(dead) {
-                match entry.filter(|_| *step == Step::Applied) {
-                    Some((entry, true)) => self.deaths.tell_of_orphan(entry),
-                    Some((entry, false)) => self.deaths.tell_of_record(entry),
-                    None => {}
+                if let Some(buried) = entry.filter(|_| *step == Step::Applied) {
+                    buried.tell(&self.deaths);
                 }
             }
             filed += done.steps.iter().filter(|step| **step == Step::Applied).count();
@@ -69,11 +69,12 @@ impl Recovery {
         }
     }
 
-    /// The entry that goes into dead, and whether it is a repeat orphan's, which is counted only now.
-    fn death_of(&self, filing: &Filing) -> Option<(Bytes, bool)> {
+    /// The entry that goes into dead; a repeat orphan's is counted only now.
+    fn death_of(&self, filing: &Filing) -> Option<Buried> {
         match filing {
             Filing::File { target, entry, counted, .. } if *target == self.line.keys().dead() => {
-                Some((entry.clone(), *counted))
+                let kind = if *counted { Buried::Orphan } else { Buried::Record };
+                Some(kind(entry.clone()))
             }
             _ => None,
         }
@@ -133,7 +134,8 @@ impl Recovery {
     async fn complete(&self, burials: Vec<RawBurial>) -> Result<usize, RedisError> {
         let entries: Vec<Bytes> = burials.iter().map(|burial| burial.entry.clone()).collect();
         let call = self.line.call(PLACE, |redis| scripts::complete_burials(redis, burials));
-        let (steps, count) = call.await?;
+        let buried = entries.iter().cloned().map(Buried::Orphan);
+        let (steps, count) = self.or_doubt(call.await, buried)?;
         self.uncounted.note(count);
         let done = steps.into_iter().zip(entries).filter(|(step, _)| *step == Step::Applied);
         Ok(done.map(|(_, entry)| self.deaths.tell_of_orphan(entry)).count())
