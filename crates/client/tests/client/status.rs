@@ -7,6 +7,8 @@ use cogworker_core::formats::JobState;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::time::EpochSeconds;
 
+use cogworker_testing::TestRedis;
+
 use crate::support::{Outcome, queue, start};
 
 #[tokio::test]
@@ -80,7 +82,7 @@ async fn a_wait_ends_with_the_job() -> Outcome {
         let working = async {
             for state in ["working", "retrying", "working", state] {
                 if !at_once {
-                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    looked_again(&redis).await;
                     redis.cli(&["HSET", &key, "status", state]);
                 }
             }
@@ -108,10 +110,25 @@ async fn a_wait_says_when_the_time_is_up_or_there_is_no_status() -> Outcome {
 
     let long = Duration::from_secs(60);
     let (waited, ()) = tokio::join!(client.wait("j", long), async {
-        tokio::time::sleep(short).await;
+        looked_again(&redis).await;
         redis.cli(&["DEL", "status:j"]);
     });
     assert_eq!(waited?, Wait::NoStatus);
     assert!(begin.elapsed() < long, "one that is gone does not come back");
     Ok(())
+}
+
+/// Waits until the status was read once more: a wait is under way.
+async fn looked_again(redis: &TestRedis) {
+    let reads = || {
+        let stats = redis.cli(&["INFO", "commandstats"]);
+        let calls = stats
+            .as_str()
+            .and_then(|stats| stats.split("cmdstat_hgetall:calls=").nth(1)?.split(',').next()?.parse().ok());
+        calls.unwrap_or(0u64)
+    };
+    let before = reads();
+    while reads() == before {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }

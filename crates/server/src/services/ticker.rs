@@ -164,11 +164,7 @@ impl Ticker {
     async fn fire(&self, entry: &Entry, at: i64) -> Result<(Fired, Option<RedisError>), RedisError> {
         let now = EpochSeconds::now();
         let jid = Jid::random();
-        let mut job = entry.job.clone().jid(jid.as_str());
-        job = job.set("periodic_pjid", &entry.pjid).set("periodic_slot", at);
-        if entry.until_executed {
-            job = job.set("periodic_until_executed", true);
-        }
+        let mut job = entry.job_of(at).jid(jid.as_str());
         // It was checked when it was registered.
         let _ = job.prepare(now);
         let payload = job.payload(Some(now));

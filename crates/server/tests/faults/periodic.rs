@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cogworker_testing::{Fault, FaultProxy, wait_until};
 
-use crate::program::Program;
+use crate::program::{Program, TICK};
 use crate::support::{SOON, Site, TestResult, reach};
 
 const PROCESSES: usize = 6;
@@ -200,4 +200,29 @@ async fn a_slot_is_fired_once_while_processes_are_frozen_killed_and_cut_off_tick
 #[ignore = "takes 40 s"]
 async fn a_slot_is_fired_once_through_half_a_minute_of_harm_tick_19_tick_28() -> TestResult {
     each_slot_is_fired_once(30.0, Some(14.0)).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_until_executed_keeps_its_lock_through_a_crash_and_its_recovery_tick_25_runlk_02() -> TestResult
+{
+    let site = Site::start().await?;
+    let lock = || site.texts(&["KEYS", "periodic:running:*"]).first().map(|key| site.text(&["GET", key]));
+    let mut first = Program::ticking_one_at_a_time(&site.redis.url())?;
+    reach("a slot's job runs", || first.said("waits") == 1)?;
+    let jid = lock().ok_or("no running lock")?;
+    let second = Program::ticking_one_at_a_time(&site.redis.url())?;
+    let both_live = now();
+    reach("slots go by", || now() >= both_live + 2.0)?;
+    first.process.kill();
+    reach("the other one runs the job", || second.said("waits") == 1)?;
+    assert_eq!(lock(), Some(jid.clone()), "nobody else had the lock meanwhile");
+    assert_eq!((first.said("waits"), site.waiting("default"), site.processed()), (1, 0, 0));
+    second.open_gate()?;
+    reach("later slots fire again", || second.said(&format!("ran {TICK}")) >= 2)?;
+    let fired = |program: &Program| program.lines("fired a periodic job").len();
+    assert_eq!(fired(&first), 1);
+    assert!(fired(&second) >= 1);
+    second.stop()?;
+    assert_ne!(lock(), Some(jid), "the recovered run gave it back");
+    Ok(())
 }

@@ -18,6 +18,8 @@ const ROLE: &str = "COGWORKER_FAULTS_WORKER";
 const SHORT_LEASE: &str = "COGWORKER_FAULTS_SHORT_LEASE";
 /// Set where the worker fires [`TICK`] each second, and runs nothing.
 const TICKS: &str = "COGWORKER_FAULTS_TICKS";
+/// Set where the worker fires a job each second that waits at the gate, one run at a time.
+const ONE_AT_A_TIME: &str = "COGWORKER_FAULTS_ONE_AT_A_TIME";
 /// The text of the job of each second.
 pub(crate) const TICK: &str = "tick";
 const SILENCE: Duration = Duration::from_secs(2);
@@ -55,6 +57,11 @@ impl Program {
     /// The same; it fires a slot each second, whose job stays on the queue `default`.
     pub(crate) fn ticking(url: &str) -> Result<Self, Box<dyn Error>> {
         Self::working_with(&[("REDIS_URL", url), (TICKS, "1")])
+    }
+
+    /// On a short lease; it runs a job each second that waits at the gate, none before the last has ended.
+    pub(crate) fn ticking_one_at_a_time(url: &str) -> Result<Self, Box<dyn Error>> {
+        Self::working_with(&[("REDIS_URL", url), (SHORT_LEASE, "1"), (ONE_AT_A_TIME, "1")])
     }
 
     fn working_with(variables: &[(&str, &str)]) -> Result<Self, Box<dyn Error>> {
@@ -139,6 +146,9 @@ fn the_worker_of_the_other_tests() -> TestResult {
     if std::env::var_os(TICKS).is_some() {
         config.queues = vec!["nobody's".to_owned()];
         app = app.periodic(Periodic::cron("* * * * * *", &Text(TICK.to_owned())));
+    }
+    if std::env::var_os(ONE_AT_A_TIME).is_some() {
+        app = app.periodic(Periodic::cron("* * * * * *", &Text(TICK.to_owned())).until_executed());
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

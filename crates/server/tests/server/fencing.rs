@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use cogworker_server::{App, Config, Context};
+use cogworker_server::middleware::{Next, from_fn};
+use cogworker_server::{App, Config, Context, Run};
 use cogworker_testing::{Fault, FaultProxy};
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, reach, start_worker};
@@ -184,5 +185,39 @@ async fn a_task_that_is_gone_long_after_it_was_stopped_frees_its_slot_p_57() -> 
     release.store(1, Ordering::SeqCst);
     reach("it runs again", || site.processed() == 2)?;
     assert_eq!((site.in_progress(&worker), site.waiting("default")), (0, 0));
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocking_run_behind_a_middleware_is_not_begun_again_while_it_goes_on() -> TestResult {
+    let site = Site::start().await?;
+    let (entered, release) = (Gate::closed(), Arc::new(AtomicUsize::new(0)));
+    let (inside, released) = (entered.clone(), release.clone());
+    let app = App::new(())
+        .middleware(from_fn(|run: Run, next: Next| async move { next.run(run).await }))
+        .job_blocking(move |job: Numbered| {
+            if job.0 == 1 {
+                inside.enter();
+                let _ = cogworker_testing::wait_until(Duration::from_secs(20), || {
+                    released.load(Ordering::SeqCst) > 0
+                });
+            }
+        });
+    let worker = site.worker_with(app, |config| {
+        short_lease(config);
+        config.concurrency = 2;
+    })?;
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || entered.arrived() == 1)?;
+    // An outage for long enough to ask it to end and to cut off what can be.
+    site.redis.pause()?;
+    tokio::time::sleep(Duration::from_millis(3500)).await;
+    site.redis.resume()?;
+    site.client.perform_async(&Numbered(2)).await?;
+    reach("jobs are taken again", || site.processed() == 1)?;
+    assert_eq!((site.in_progress(&worker), site.waiting("default")), (1, 0), "it is still running");
+    release.store(1, Ordering::SeqCst);
+    reach("it ends", || site.processed() == 2)?;
+    assert_eq!(entered.arrived(), 1);
     worker.stop().await
 }
