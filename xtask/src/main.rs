@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod assets;
 mod bench;
 mod demo;
 mod docs_check;
@@ -40,6 +41,8 @@ enum Task {
     Ci,
     /// Start a throw-away Redis server and print its URL; Ctrl-C ends it
     Redis(redis::Options),
+    /// Fetch the web UI's libraries and font anew, by the versions in crates/web/assets/vendor/vendor.json
+    Assets,
     /// Format the code
     Fmt(fmt::Options),
     /// Run clippy on everything, warnings being errors
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(&options),
         Task::Ci => test::run(&test::Options::default()),
         Task::Redis(options) => redis::run(&options),
+        Task::Assets => assets::run().map_err(named("assets")),
         Task::Fmt(options) => fmt::run(&options),
         Task::Lint => lint::run(),
         Task::LuaCheck => lua_check::run(),

@@ -6,6 +6,7 @@
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
 //! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
+//! - [`failures`]: what fails, grouped by error.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
@@ -30,11 +31,14 @@ mod activity;
 mod batch;
 mod client;
 mod error;
+pub mod failures;
 pub mod history;
 mod in_progress;
 mod job_set;
 pub mod middleware;
 mod periodic;
+mod ping;
+mod process_states;
 mod processes;
 mod push;
 mod queue;
@@ -51,6 +55,7 @@ pub use error::ClientError;
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
+pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 #[doc(hidden)]

@@ -11,7 +11,7 @@ use crate::Client;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Process {
-    redis: Redis,
+    pub(crate) redis: Redis,
     /// `<hostname>:<pid>:<12 hex>`.
     pub identity: String,
     /// What it says of itself.
@@ -83,7 +83,7 @@ impl Client {
         Ok(running)
     }
 
-    async fn identities(&self) -> Result<Vec<String>, RedisError> {
+    pub(crate) async fn identities(&self) -> Result<Vec<String>, RedisError> {
         let mut identities = scripts::list_members(self.redis(), self.redis().keys().processes()).await?;
         identities.sort_unstable();
         Ok(identities)

@@ -1,0 +1,4 @@
+use axum::Router;
+pub(crate) fn routes() -> Router {
+    Router::new()
+}

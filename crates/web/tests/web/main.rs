@@ -1,0 +1,4 @@
+//! The router against a real Redis: what a browser gets.
+
+mod frame;
+mod support;
