@@ -16,6 +16,7 @@ mod lint;
 mod lua_check;
 mod lua_script;
 mod redis;
+mod seed_demo;
 mod soak;
 mod step;
 mod test;
@@ -28,6 +29,8 @@ use step::TaskError;
 enum Task {
     /// Run the example worker on a private Redis and push jobs to it
     Demo(demo::Options),
+    /// Fill a Redis with a believable week of work, to look at the web UI
+    SeedDemo(seed_demo::Options),
     /// Measure pushing, draining and picking up jobs
     Bench(bench::Options),
     /// Random load and random faults; then everything must be accounted for
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     let named = |step| move |source| TaskError::Task { step, source };
     let outcome = match Task::parse() {
         Task::Demo(options) => demo::run(&options).map_err(named("demo")),
+        Task::SeedDemo(options) => seed_demo::run(&options).map_err(named("seed-demo")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
         Task::Soak(options) => soak::run(&options).map_err(named("soak")),
         Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),

@@ -33,8 +33,8 @@
             // The current hour is not over.
             segment: { borderDash: (at) => (at.p1DataIndex === last ? [2, 4] : undefined) },
           }
-        : { type: "bar", label: "Success", data: main, yAxisID: "y", categoryPercentage: 0.8, barPercentage: 0.75, borderSkipped: false };
-    const failures = { type: "bar", label: "Failed", data: bad, yAxisID: "bad", categoryPercentage: 0.8, barPercentage: 0.75, borderSkipped: false };
+        : { type: "bar", label: "Success", data: main, yAxisID: "y", categoryPercentage: 0.9, barPercentage: 0.75, borderSkipped: false, grouped: false };
+    const failures = { type: "bar", label: "Failed", data: bad, yAxisID: "bad", categoryPercentage: 0.9, barPercentage: 0.75, borderSkipped: false, grouped: false };
     return [volume, failures];
   };
   const colour = (chart, kind) => {
@@ -68,9 +68,9 @@
     const kind = canvas.dataset.cwChart;
     const font = { family: getComputedStyle(document.body).fontFamily, size: 12 };
     const axis = (weight, ticks) => ({
-      type: "linear", position: "left", stack: "all", stackWeight: weight, offset: true, beginAtZero: true,
+      type: "linear", position: "left", stack: "all", stackWeight: weight, beginAtZero: true,
       border: { display: false }, grid: { drawTicks: false }, afterFit: (scale) => { scale.width = 44; },
-      ticks: { font, padding: 8, maxTicksLimit: ticks, precision: 0, callback: short },
+      ticks: { font, padding: 8, maxTicksLimit: ticks, precision: 0, callback: short, includeBounds: true },
     });
     const chart = new Chart(canvas, {
       data: { labels: data.times.map((at) => labelOf(kind, at)), datasets: datasets(kind, data) },
@@ -79,7 +79,9 @@
         layout: { padding: 0 },
         scales: {
           x: { border: {}, grid: { display: false }, ticks: { font, maxRotation: 0, autoSkipPadding: 36 } },
-          bad: { ...axis(1, 2), suggestedMax: 4 },
+          bad: { ...axis(1, 2), suggestedMax: 4, afterBuildTicks: (scale) => { scale.ticks = [{ value: 0 }, { value: scale.max }]; } },
+          // Keeps the labels of the two apart.
+          gap: { ...axis(0.4, 0), ticks: { display: false }, grid: { display: false } },
           y: { ...axis(3, 4), suggestedMax: 4 },
         },
         plugins: {

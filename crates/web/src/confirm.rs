@@ -63,6 +63,6 @@ pub(crate) fn back(ui: &Ui, headers: &axum::http::HeaderMap) -> String {
     let path = referer.and_then(|referer| referer.split_once("://")?.1.split_once('/').map(|(_, path)| path));
     match path.map(|path| format!("/{path}")) {
         Some(path) if path.starts_with(&format!("{}/", ui.root())) => path,
-        _ => format!("{}/", ui.root()),
+        _ => format!("{}/overview", ui.root()),
     }
 }

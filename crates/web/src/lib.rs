@@ -43,6 +43,7 @@ mod pager;
 mod preferences;
 mod router;
 mod routes;
+mod schedule_runs;
 mod session;
 mod shared;
 mod time_format;

@@ -5,6 +5,7 @@ use cogworker_client::Client;
 use crate::failures::Failures;
 use crate::options::WebOptions;
 use crate::orders::Orders;
+use crate::schedule_runs::ScheduleRuns;
 use crate::session::SessionSecret;
 
 /// One UI.
@@ -17,6 +18,8 @@ pub(crate) struct Shared {
     pub(crate) orders: Orders,
     /// The jobs that failed, grouped; read at most every few seconds.
     pub(crate) failures: Failures,
+    /// How periodic entries ran last, likewise.
+    pub(crate) schedule_runs: ScheduleRuns,
 }
 
 impl Shared {
@@ -25,6 +28,13 @@ impl Shared {
         // Nobody but extensions asks for one, so without any there is nothing to warn about.
         let wanted = options.session && (!options.extensions.is_empty() || options.session_secret.is_some());
         let session_secret = wanted.then(secret);
-        Self { client, session_secret, options, orders: Default::default(), failures: Default::default() }
+        Self {
+            client,
+            session_secret,
+            options,
+            orders: Default::default(),
+            failures: Default::default(),
+            schedule_runs: Default::default(),
+        }
     }
 }

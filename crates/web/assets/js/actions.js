@@ -72,6 +72,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
 });
 document.addEventListener("htmx:afterSettle", (event) => {
   localise(event.detail.elt);
+  copyOut(event.detail.elt);
   tags.delete(event.detail.elt);
   event.detail.elt.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
 });

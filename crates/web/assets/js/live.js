@@ -24,12 +24,22 @@ const isInUse = (block) => {
 const keep = {
   beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")),
 };
+// What stands outside of a block and goes with it, such as the sentence under a page's title.
+const copyOut = (block) => {
+  for (const source of block.querySelectorAll("template[data-cw-copy-to]")) {
+    const target = document.getElementById(source.dataset.cwCopyTo);
+    if (!target || target.innerHTML === source.innerHTML) continue;
+    target.replaceChildren(source.content.cloneNode(true));
+    localise(target);
+  }
+};
 const replace = (block, html) => {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
   localise(fresh.content);
   Idiomorph.morph(block, [...fresh.content.childNodes], { morphStyle: "innerHTML", ignoreActiveValue: true, callbacks: keep });
   htmx.process(block);
+  copyOut(block);
   block.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
 };
 

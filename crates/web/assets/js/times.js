@@ -82,7 +82,8 @@ const localise = (within) => {
 for (const zone of document.querySelectorAll("[data-cw-zone]")) {
   const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const at = new Date(now());
-  zone.textContent = `Times in ${name} (${zoneName(at)}, UTC${zoneOffset(at).replace(/^(...)(..)$/, (_, h, m) => (m === "00" ? h : `${h}:${m}`))})`;
+  const offset = zoneOffset(at).replace(/^([+-])0?(\d+?)(\d\d)$/, (_, sign, h, m) => sign + h + (m === "00" ? "" : `:${m}`));
+  zone.textContent = name === "UTC" ? "Times in UTC" : `Times in ${name} (${zoneName(at)}, UTC${offset})`;
 }
 localise(document);
 setInterval(() => document.hidden || count(document), 1000);

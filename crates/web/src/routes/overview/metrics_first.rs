@@ -152,6 +152,8 @@ fn metrics(
 ) -> Vec<Metric> {
     let shown = |value: Option<u64>| value.map_or_else(|| "n/a".to_owned(), display::number);
     let timed = |text: &str, at: Option<EpochSeconds>, otherwise: &str| match at {
+        // What should have been moved by now is not "next".
+        Some(at) if text == "next" && at < ui.now => format!("due {}", ui.relative(&at)),
         Some(at) => format!("{text} {}", ui.relative(&at)),
         None => otherwise.to_owned(),
     };
