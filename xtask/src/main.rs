@@ -27,7 +27,7 @@ use step::TaskError;
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask", about = "The workspace's tasks")]
 enum Task {
-    /// Run the example worker on a private Redis and push jobs to it
+    /// Run the example worker and the web UI on a private Redis, and push jobs
     Demo(demo::Options),
     /// Fill a Redis with a believable week of work, to look at the web UI
     SeedDemo(seed_demo::Options),

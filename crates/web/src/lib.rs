@@ -25,6 +25,11 @@
 //! A tab is one module in `routes/`, one template of the same name with a block `live`, and a
 //! [view](view::View) that joins them.
 
+/// The samples of the guide, which are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/web.md")]
+struct Guide;
+
 mod assets;
 mod confirm;
 mod csrf;
