@@ -47,15 +47,22 @@ pub(crate) fn run(options: &Options) -> Outcome {
         history::write(&mut seed, options.runs).await?;
         processes::write(&mut seed).await?;
         println!("Filled {}", seed.client.redis().config());
-        while options.hold {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => break,
-                () = tokio::time::sleep(Duration::from_secs(5)) => processes::beat(&mut seed).await?,
-            }
+        if options.hold {
+            hold(&mut seed).await?;
         }
         seed.client.close().await;
         Ok(())
     })
+}
+
+/// Beats for the processes until Ctrl-C.
+async fn hold(seed: &mut Seed) -> Outcome {
+    loop {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+            () = tokio::time::sleep(Duration::from_secs(5)) => processes::beat(seed).await?,
+        }
+    }
 }
 
 /// What all parts write with.

@@ -45,7 +45,7 @@ async fn a_process_of_the_wrong_type_is_left_out() -> Outcome {
 #[tokio::test]
 async fn several_statuses_come_in_their_order() -> Outcome {
     let (redis, client) = start().await?;
-    redis.cli(&["HSET", "cogworker:status:b", "status", "working", "pct", "40"]);
+    redis.cli(&["HSET", "status:b", "status", "working", "pct", "40"]);
     let statuses = client.statuses(&["a".into(), "b".into()]).await?;
     assert!(statuses[0].is_none());
     assert_eq!(statuses[1].as_ref().and_then(|status| status.pct), Some(40.0));

@@ -85,7 +85,7 @@ async fn nothing_that_came_from_outside_becomes_markup_p_39() -> Outcome {
     site.redis.cli(&["HSET", &format!("cogworker:process:{evil}"), "info", &info]);
     let work = format!(r#"{{"queue":{text},"payload":{job},"run_at":1}}"#);
     site.redis.cli(&["HSET", &format!("cogworker:workers:{evil}"), evil, &work]);
-    site.redis.cli(&["HSET", &format!("cogworker:status:{evil}"), "message", evil, "pct", "5"]);
+    site.redis.cli(&["HSET", &format!("status:{evil}"), "message", evil, "pct", "5"]);
     let entry = format!(r#"{{"cron":{text},"class":{text},"retry":3,"args":[{text}]}}"#);
     site.redis.cli(&["HSET", "periodic:schedule", evil, &entry, "damaged<script>x", "[]"]);
     let query = "%22%3E%3Cscript%3Ex%3C/script%3E";

@@ -124,7 +124,7 @@ impl Common {
     fn new(buckets: &[Bucket]) -> Self {
         Self {
             labels: buckets.iter().map(|bucket| bucket.label.clone()).collect(),
-            full_dates: buckets.iter().map(|bucket| full_date(bucket)).collect(),
+            full_dates: buckets.iter().map(full_date).collect(),
             times: buckets.iter().map(|bucket| iso(bucket.begins)).collect(),
             failed: buckets.iter().map(|bucket| bucket.failed).collect(),
         }
