@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cogworker_client::Client;
+use cogworker_client::{Client, PeriodicJob};
+use cogworker_core::cron::Cron;
 use cogworker_core::formats::{Run, RunStatus};
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
@@ -27,8 +28,39 @@ pub(crate) struct LastRun {
     pub(crate) error_class: String,
 }
 
-/// By class and args.
-pub(crate) type LastRuns = HashMap<(String, String), LastRun>;
+/// How the periodic entries went.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastRuns {
+    /// By class and args.
+    runs: HashMap<(String, String), LastRun>,
+    /// Entries whose last run failed.
+    pub(crate) failed: Vec<(String, LastRun)>,
+    /// Entries whose last slot nobody fired, and when that was.
+    pub(crate) missed: Vec<(String, EpochSeconds)>,
+}
+
+/// A slot is fired within moments; one that waits for the entry's last run is given up after 15 s.
+const LATE: f64 = 60.0;
+
+impl LastRuns {
+    pub(crate) fn of(&self, job: &PeriodicJob) -> Option<&LastRun> {
+        self.runs.get(&(job.class.clone(), job.args.clone()))
+    }
+
+    fn judge(&mut self, jobs: &[PeriodicJob], now: EpochSeconds) {
+        for job in jobs.iter().filter(|job| !job.disabled) {
+            if let Some(run) = self.of(job).filter(|run| run.failed).cloned() {
+                self.failed.push((job.class.clone(), run));
+            }
+            // One that was never seen may be new; one that is held waits for its run.
+            let (Some(last), None) = (job.last_slot, &job.running) else { continue };
+            let slot = Cron::parse(&job.cron).ok().and_then(|cron| cron.previous(now));
+            if let Some(slot) = slot.filter(|slot| *slot > last && now.as_f64() - *slot as f64 > LATE) {
+                self.missed.push((job.class.clone(), EpochSeconds::new(slot as f64)));
+            }
+        }
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct ScheduleRuns(Mutex<Option<(Instant, Arc<LastRuns>)>>);
@@ -41,13 +73,19 @@ impl ScheduleRuns {
         {
             return Ok(runs.clone());
         }
-        let page = client.history().page(None, 0, LOOKED_AT).await?;
-        let mut runs = LastRuns::new();
-        for run in page.runs {
-            // The newest comes first.
-            runs.entry((run.class.clone(), run.args.get().to_owned())).or_insert_with(|| LastRun::new(run));
+        let history = client.history();
+        let periodic = client.periodic();
+        let published = periodic.list().await?;
+        let mut last = LastRuns::default();
+        if !published.jobs.is_empty() {
+            for run in history.page(None, 0, LOOKED_AT).await?.runs {
+                // The newest comes first.
+                let job = (run.class.clone(), run.args.get().to_owned());
+                last.runs.entry(job).or_insert_with(|| LastRun::new(run));
+            }
         }
-        let runs = Arc::new(runs);
+        last.judge(&published.jobs, EpochSeconds::now());
+        let runs = Arc::new(last);
         *newest = Some((Instant::now(), runs.clone()));
         Ok(runs)
     }

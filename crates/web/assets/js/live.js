@@ -11,7 +11,7 @@ let failures = 0;
 let timer = null;
 let updatedAt = now();
 
-const isField = (element) => element?.matches("input:not([type=checkbox]):not([type=radio]), textarea, select");
+const isField = (element) => element instanceof Element && element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select");
 const isInUse = (block) => {
   const active = document.activeElement;
   if (block.contains(active) && isField(active)) return true;

@@ -196,7 +196,7 @@ async fn load(ui: &Ui, query: &SchedulesQuery) -> Result<SchedulesPage, WebError
     let published = published?;
     // Without a history, or with a damaged one, only the last runs are missing.
     let runs = runs.unwrap_or_default();
-    let last_run = |job: &PeriodicJob| runs.get(&(job.class.clone(), job.args.clone())).cloned();
+    let last_run = |job: &PeriodicJob| runs.of(job).cloned();
     let all: Vec<ScheduleRow> =
         published.jobs.iter().map(|job| ScheduleRow::new(ui, job, last_run(job))).collect();
     let total = all.len();
@@ -263,12 +263,8 @@ async fn run_now(
     let periodic = ui.client().periodic();
     let (published, runs) = tokio::join!(periodic.list(), ui.shared.schedule_runs.get(ui.client()));
     let entry = published?.jobs.into_iter().find(|job| job.pjid == pjid);
-    let queue = match (&entry, runs) {
-        (Some(entry), Ok(runs)) => {
-            runs.get(&(entry.class.clone(), entry.args.clone())).map(|run| run.queue.clone())
-        }
-        _ => None,
-    };
+    let last = runs.unwrap_or_default();
+    let queue = entry.as_ref().and_then(|entry| last.of(entry)).map(|run| run.queue.clone());
     let pushed = periodic.run_now_on(&pjid, queue.as_deref()).await?;
     let message = match (pushed, &entry) {
         (Some(jid), Some(entry)) => {

@@ -102,3 +102,20 @@ async fn a_damaged_entry_and_a_cron_that_cannot_be_read_break_nothing() -> Outco
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_schedule_that_failed_or_was_not_fired_needs_attention() -> Outcome {
+    let site = Site::start().await?;
+    publish(&site, "p1", r#"{"cron":"0 0 * * *","class":"LateJob","retry":3,"args":[]}"#);
+    publish(&site, "p2", r#"{"cron":"0 0 * * *","class":"NewJob","retry":3,"args":[]}"#);
+    site.redis.cli(&["SET", "periodic:last_slot:p1", "1767323045"]);
+    let run = r#"{"jid":"j","class":"NewJob","queue":"q","args":[],"status":"failed","started_at":1.0,"finished_at":2.5}"#;
+    site.redis.cli(&["ZADD", "cogworker:history:all", "2.5", run]);
+    let page = site.get("/overview").await.body;
+    assert!(
+        page.contains("<b>LateJob</b> was not fired.")
+            && page.contains("<b>NewJob</b> failed in its last run.")
+    );
+    assert!(!page.contains("<b>NewJob</b> was not fired."), "it may be new");
+    Ok(())
+}

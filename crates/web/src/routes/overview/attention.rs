@@ -7,6 +7,7 @@ use cogworker_core::time::EpochSeconds;
 use crate::Ui;
 use crate::display;
 use crate::markup::Markup;
+use crate::schedule_runs::LastRuns;
 
 /// More would hide the worst.
 const SHOWN: usize = 4;
@@ -45,10 +46,12 @@ pub(super) fn find(
     queues: &[QueueInfo],
     processes: &[ProcessState],
     failures: &FailureCensus,
+    schedules: &LastRuns,
 ) -> Attentions {
     let mut found = Vec::new();
     new_errors(ui, failures, &mut found);
     unread(ui, queues, processes, &mut found);
+    schedules_amiss(ui, schedules, &mut found);
     slow(ui, queues, &mut found);
     paused(ui, queues, &mut found);
     let more = found.len().saturating_sub(SHOWN);
@@ -124,6 +127,29 @@ fn unread(ui: &Ui, queues: &[QueueInfo], processes: &[ProcessState], found: &mut
             why,
             next: link_to_queue(ui, &queue.name),
         });
+    }
+}
+
+fn schedules_amiss(ui: &Ui, schedules: &LastRuns, found: &mut Vec<Attention>) {
+    let show = || Next::Link { label: "Show schedules".into(), href: "/schedules".into() };
+    for (class, run) in &schedules.failed {
+        let mut what = bold(class);
+        what.push(" failed in its last run.");
+        let mut why = Markup::raw("It is a schedule, and ended ");
+        why.push(&ui.relative(&run.finished_at).to_string());
+        if !run.error_class.is_empty() {
+            why.text(" with ").text(&run.error_class);
+        }
+        why.text(".");
+        found.push(Attention { is_bad: true, icon: "clock", what, why, next: show() });
+    }
+    for (class, slot) in &schedules.missed {
+        let mut what = bold(class);
+        what.push(" was not fired.");
+        let mut why = Markup::raw("It was due ");
+        why.push(&ui.relative(slot).to_string())
+            .text("; a worker that has it fires the slot when it starts.");
+        found.push(Attention { is_bad: true, icon: "clock", what, why, next: show() });
     }
 }
 

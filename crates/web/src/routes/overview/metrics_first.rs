@@ -92,12 +92,13 @@ impl MetricsFirst {
 pub(super) async fn load(ui: &Ui, query: &OverviewQuery) -> Result<MetricsFirst, WebError> {
     let client = ui.client();
     let period = Period::from_name(query.period.as_deref());
-    let (stats, queues, processes, running, census) = tokio::join!(
+    let (stats, queues, processes, running, census, schedules) = tokio::join!(
         client.stats(),
         client.queues(),
         client.process_states(),
         client.running_jobs(),
         ui.shared.failures.get(client),
+        ui.shared.schedule_runs.get(client),
     );
     let (queues, processes, running) = (queues?, processes?, running?);
     // What is damaged is shown where it is; the rest of the page has its numbers.
@@ -112,7 +113,7 @@ pub(super) async fn load(ui: &Ui, query: &OverviewQuery) -> Result<MetricsFirst,
     };
     let status = ClusterStatus::new(&processes);
     Ok(MetricsFirst {
-        attentions: attention::find(ui, &queues, &processes, &census),
+        attentions: attention::find(ui, &queues, &processes, &census, &schedules.unwrap_or_default()),
         metrics: metrics(ui, &stats, &queues, &status, &next, hours.last()),
         queues: rows(ui, &queues, &running, &census),
         status,

@@ -10,6 +10,8 @@ use crate::error::WebError;
 #[template(path = "redis.html")]
 pub(super) struct RedisFacts {
     facts: Vec<(&'static str, String)>,
+    /// Ever another, and so no change.
+    round_trip: String,
 }
 
 impl RedisFacts {
@@ -19,6 +21,7 @@ impl RedisFacts {
 }
 
 pub(super) async fn load(ui: &Ui) -> Result<RedisFacts, WebError> {
+    let round_trip = format!("{:.1} ms", ui.client().ping().await?.as_secs_f64() * 1e3);
     // A user of Redis who may not ask for it has no facts, and a page all the same.
     let info = match ui.client().redis_info().await {
         Ok(info) => info,
@@ -27,6 +30,7 @@ pub(super) async fn load(ui: &Ui) -> Result<RedisFacts, WebError> {
     };
     let fact = |field: &str| info.get(field).cloned().unwrap_or_else(|| "n/a".to_owned());
     Ok(RedisFacts {
+        round_trip,
         facts: vec![
             ("Version", fact("redis_version")),
             ("Uptime (days)", fact("uptime_in_days")),
