@@ -23,7 +23,7 @@
 //! - [`Session`], [`SessionLayer`]: a signed cookie for layers and extensions that want one.
 //!
 //! A tab is one module in `routes/`, one template of the same name with a block `live`, and a
-//! [view](view::View) that joins them.
+//! view that joins them.
 
 /// The samples of the guide, which are compiled.
 #[cfg(doctest)]

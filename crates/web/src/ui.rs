@@ -209,7 +209,7 @@ impl Ui {
         back: &str,
         view: impl Future<Output = Result<V, WebError>>,
     ) -> Result<Response, WebError> {
-        self.shared.failures.forget().await;
+        self.shared.failures.forget();
         if !self.is_fragment {
             return Ok(self.redirect(back, Some(&message)));
         }

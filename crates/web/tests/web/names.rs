@@ -51,13 +51,11 @@ async fn every_queue_name_works_by_the_forms_of_the_page_and_touches_that_queue_
         assert_eq!(paused, done);
     }
     assert_eq!(done.len(), NAMES.len());
-    for link in site.get("/overview?layout=b").await.links() {
-        if let Some(path) = unescaped(link).strip_prefix("/admin/jobs").filter(|path| path.contains("queue="))
-        {
-            if path.starts_with("/overview?") {
-                assert_eq!(site.get(path).await.status, StatusCode::OK, "{path}");
-            }
-        }
+    let page = site.get("/overview?layout=b").await;
+    let links = page.links().into_iter().map(unescaped);
+    for link in links.filter(|link| link.starts_with("/admin/jobs/overview?") && link.contains("queue=")) {
+        let path = link.trim_start_matches("/admin/jobs");
+        assert_eq!(site.get(path).await.status, StatusCode::OK, "{path}");
     }
     site.post("/overview/-/delete_all", &[("queue", "..")]).await;
     for name in NAMES {
