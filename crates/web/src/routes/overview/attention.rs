@@ -1,6 +1,6 @@
 //! What needs a person, the worst first: rules over data that is there, and nothing else.
 
-use cogworker_client::failures::FailureCensus;
+use cogworker_client::failures::{FailureCensus, FailureCounts};
 use cogworker_client::{ProcessState, QueueInfo};
 use cogworker_core::time::EpochSeconds;
 
@@ -88,12 +88,7 @@ fn new_errors(ui: &Ui, failures: &FailureCensus, found: &mut Vec<Attention>) {
             what.text(format!(" and {}", display::counted(others as u64, "other", "others")));
         }
         let mut why = Markup::raw("is failing since ");
-        why.push(&ui.time(&first).to_string()).text(format!(
-            ". {} {} for a retry, {} dead.",
-            display::counted(group.counts.retrying, "job", "jobs"),
-            if group.counts.retrying == 1 { "waits" } else { "wait" },
-            display::number(group.counts.dead),
-        ));
+        why.push(&ui.time(&first).to_string()).text(". ").text(fate(group.counts)).text(".");
         found.push(Attention {
             is_bad: true,
             icon: "alert",
@@ -108,6 +103,19 @@ fn new_errors(ui: &Ui, failures: &FailureCensus, found: &mut Vec<Attention>) {
                 ),
             },
         });
+    }
+}
+
+/// `148 jobs wait for a retry, 6 are dead`.
+fn fate(counts: FailureCounts) -> String {
+    let retrying = format!("{} for a retry", display::counted(counts.retrying, "job waits", "jobs wait"));
+    match (counts.retrying, counts.dead) {
+        (_, 0) => retrying,
+        (0, 1) => "1 job is dead".to_owned(),
+        (0, dead) => format!("{} jobs are dead", display::number(dead)),
+        (_, dead) => {
+            format!("{retrying}, {} {} dead", display::number(dead), if dead == 1 { "is" } else { "are" })
+        }
     }
 }
 
@@ -193,4 +201,17 @@ fn paused(ui: &Ui, queues: &[QueueInfo], found: &mut Vec<Attention>) {
 fn waiting_for(ui: &Ui, queue: &QueueInfo) -> String {
     let since = EpochSeconds::new(ui.now.as_f64() - queue.latency.as_secs_f64());
     ui.elapsed(&since).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_there_is_is_told() {
+        let told = |retrying, dead| fate(FailureCounts { retrying, dead });
+        assert_eq!(told(148, 6), "148 jobs wait for a retry, 6 are dead");
+        assert_eq!(told(1, 1), "1 job waits for a retry, 1 is dead");
+        assert_eq!((told(2, 0), told(0, 1)), ("2 jobs wait for a retry".into(), "1 job is dead".into()));
+    }
 }
