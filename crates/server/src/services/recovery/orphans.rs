@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use cogworker_core::failure::Failure;
 use cogworker_core::keys::escape_glob;
 use cogworker_core::locks::JobTraces;
 use cogworker_core::raw_job::RawJob;
@@ -142,9 +143,10 @@ impl Recovery {
     /// What has no queue, or is no job, goes to `default`, where it is dealt with (REQ-02).
     fn orphan(&self, job: Bytes) -> Orphan {
         let (queue, traces) = match RawJob::parse(&job) {
-            Ok(view) => {
-                (view.queue().unwrap_or("default").to_owned(), JobTraces::of(&view, self.line.keys()))
-            }
+            Ok(view) => (
+                view.queue().unwrap_or("default").to_owned(),
+                JobTraces::with_status(&view, self.line.keys()),
+            ),
             Err(_) => ("default".to_owned(), JobTraces::default()),
         };
         Orphan { job, queue, traces, burial: None }
@@ -158,7 +160,8 @@ impl Recovery {
 
     /// What stands in dead for a job that was recovered too often (DEAD-11).
     pub(super) fn burial(&self, job: &Bytes, now: EpochSeconds) -> Bytes {
-        let entry = payload_edit::failed_payload(job, &self.process_died(), now);
+        let entry =
+            payload_edit::failed_payload(job, &Failure::process_died(self.limits.max_orphanings), now);
         entry.unwrap_or_else(|reason| unparseable::wrap(job, None, &reason, now)).into()
     }
 
