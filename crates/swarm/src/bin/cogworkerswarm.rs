@@ -1,0 +1,3 @@
+//! Runs several workers of an application.
+
+fn main() {}

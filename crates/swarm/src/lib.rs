@@ -1,0 +1,1 @@
+//! A supervisor of worker processes.
