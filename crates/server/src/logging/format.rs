@@ -13,7 +13,7 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFi
 use tracing_subscriber::registry::LookupSpan;
 
 /// A value is shown up to so many characters: class names and messages of jobs may be megabytes.
-const VALUE_LIMIT: usize = 10_000;
+pub(super) const VALUE_LIMIT: usize = 10_000;
 
 /// `time pid=n LEVEL: message key=value`, then the fields of the spans around it, outermost first.
 pub(super) struct LineFormat {
@@ -169,7 +169,7 @@ impl Write for OneLine<'_, '_> {
 }
 
 /// Writes a time in UTC with milliseconds, such as `2026-11-30T05:01:38.123Z`.
-fn write_time(writer: &mut impl Write, time: SystemTime) -> fmt::Result {
+pub(super) fn write_time(writer: &mut impl Write, time: SystemTime) -> fmt::Result {
     // A clock before 1970 is not set; the log then says 1970.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();

@@ -1,3 +1,7 @@
 //! Runs several workers of an application.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cogworker_swarm::main()
+}
