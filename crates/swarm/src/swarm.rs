@@ -162,6 +162,7 @@ impl Running {
         self.happened(Event::Tick);
         loop {
             if let Some(code) = self.exit {
+                info!("the swarm has stopped");
                 return Ok(code);
             }
             let due = self.supervisor.next_wake().map(|due| due.saturating_sub(self.began.elapsed()));
