@@ -4,9 +4,13 @@
 //! swarm is never smaller than it was, and a program that does not start replaces nobody.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::worker::Worker;
 use super::{Note, Supervisor, Time, WorkerId};
+
+/// A worker that stays below its limit for so long has a limit that can be kept.
+const MEMORY_UPTIME: Duration = Duration::from_secs(600);
 
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl Supervisor {
             let place = &mut self.places[at];
             let incoming = place.incoming.take();
             // An empty place waits no longer: the new code may be the cure.
-            if place.current.is_none() {
+            if place.current.is_none() && place.awaits.is_none() {
                 place.respawn_at = Some(now);
             }
             if let Some(incoming) = incoming {
@@ -197,7 +201,8 @@ impl Supervisor {
             return;
         }
         // With a limit that no worker can keep, they must not be replaced without end.
-        place.memory_rest_until = now + place.memory.failed(current.ready_for(now));
+        let lasted = current.ready_for(now).filter(|uptime| *uptime >= MEMORY_UPTIME);
+        place.memory_rest_until = now + place.memory.failed(lasted);
         self.log(Note::OverMemory { worker: id, kb });
         self.replacements.queue.push_back((at, Why::Memory));
     }

@@ -6,15 +6,6 @@ use cogworker_testing::wait_until;
 
 use crate::support::{Release, SOON, Swarm, TestResult, is_alive, kill};
 
-/// The identity of the only worker that holds so many jobs, and its process.
-fn holder(swarm: &Swarm, jobs: i64) -> Option<(u32, String)> {
-    swarm
-        .workers()
-        .into_iter()
-        .filter_map(|pid| Some((pid, swarm.identity_of(pid)?)))
-        .find(|(_, identity)| swarm.running(identity) == jobs)
-}
-
 #[test]
 fn ten_running_jobs_of_a_killed_worker_run_again_within_3_s() -> TestResult {
     for count in [1, 2] {
@@ -49,28 +40,27 @@ fn ten_running_jobs_of_a_killed_worker_run_again_within_3_s() -> TestResult {
 #[test]
 fn while_the_place_of_a_dead_worker_stays_empty_a_sibling_brings_its_jobs_back() -> TestResult {
     let swarm = Swarm::ready(2, &["-c", "1"], &[])?;
-    // Ends its process with both places free to start at once, then only after a pause.
-    for round in 0..3 {
-        swarm.push("SleepJob", "[60]", &format!("j{round}"))?;
-        let mut found = None;
-        swarm.reach("it runs", |it| {
-            found = holder(it, 1);
-            found.is_some()
-        })?;
-        let Some((victim, identity)) = found else { return Err("nobody runs it".into()) };
-        kill(victim, "KILL")?;
-        let start = Instant::now();
-        swarm.reach("it is taken off the dead one's list", |it| it.held(&identity) == 0)?;
-        assert!(start.elapsed() < Duration::from_secs(2), "round {round}: {:?}", start.elapsed());
-        swarm.redis.command(&["DEL", "cogworker:queue:default"])?;
-        // Whoever got it meanwhile gives it up with its life.
-        swarm.reach("both places are filled", |it| {
-            it.workers().len() == 2 && it.workers().iter().all(|pid| it.identity_of(*pid).is_some())
-        })?;
-        swarm.redis.command(&["FLUSHALL"])?;
-        break;
+    let victim = |swarm: &Swarm| -> Option<u32> {
+        let line = swarm.logged("in place 0 is ready").pop()?;
+        line.split_once("worker ")?.1.split(' ').next()?.parse().ok()
+    };
+    // The pause after its third death is 2 s.
+    for deaths in 1..=2 {
+        kill(victim(&swarm).ok_or("nobody")?, "KILL")?;
+        swarm
+            .reach("the place is filled again", |it| it.logged("in place 0 is ready").len() == deaths + 1)?;
     }
-    Ok(())
+    swarm.push("SleepJob", "[60]", "j0")?;
+    swarm.push("SleepJob", "[60]", "j1")?;
+    let victim = victim(&swarm).ok_or("nobody")?;
+    let identity = swarm.identity_of(victim).ok_or("no identity")?;
+    swarm.reach("both are busy", |it| it.identities().iter().all(|id| it.running(id) == 1))?;
+    kill(victim, "KILL")?;
+    let start = Instant::now();
+    swarm.reach("its job is back", |it| it.int(&["LLEN", "cogworker:queue:default"]) == 1)?;
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert_eq!((swarm.held(&identity), swarm.workers().len()), (0, 1), "the place is still empty");
+    swarm.reach("the next one runs it", |it| it.int(&["LLEN", "cogworker:queue:default"]) == 0)
 }
 
 #[test]

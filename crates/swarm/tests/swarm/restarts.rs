@@ -92,9 +92,9 @@ fn a_program_that_starts_too_slowly_replaces_nobody() -> TestResult {
 fn a_slow_start_a_busy_and_a_stubborn_worker_are_replaced_even_when_told_again_meanwhile_p_46() -> TestResult
 {
     let manager = Manager::new()?;
-    let vars = [PHASED, manager.var(), ("COGWORKER_SHUTDOWN_TIMEOUT", "3")];
-    // A start takes a second. One job each, so that they are spread.
-    let release = Release::of_script("sleep 1\nexec \"$WORKER\" \"$@\"")?;
+    let vars = [PHASED, manager.var(), ("COGWORKER_SHUTDOWN_TIMEOUT", "1")];
+    // A start takes its time. One job each, so that they are spread.
+    let release = Release::of_script("sleep 0.7\nexec \"$WORKER\" \"$@\"")?;
     let mut swarm = Swarm::start(release, 3, &["-c", "1"], &vars)?;
     swarm.all_ready()?;
     swarm.push("SleepJob", "[2]", "busy")?;
