@@ -7,8 +7,10 @@
 //! Times are UTC. Every line is written at once and as a whole (LOG-14), so nothing is lost in a crash and
 //! several processes can share a file. Control characters are escaped: an event is always one line.
 //! With [`LogFormat::Json`] a line is a JSON object: `time`, `pid`, `level`, `message`, `target`, and the fields.
+//! What a job logs itself carries its jid, class and queue, if it is logged on the job's own task or thread.
 //! `RUST_LOG` chooses what is logged; without it, everything from `info` up.
 
+mod current_run;
 mod format;
 mod json;
 mod sink;
@@ -24,6 +26,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
+pub(crate) use self::current_run::as_run;
 use self::format::{LineFields, LineFormat};
 use self::json::{JsonFields, JsonFormat};
 use self::sink::{LogFile, Sink};

@@ -11,6 +11,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::current_run::current_fields;
 use super::format::{VALUE_LIMIT, write_time};
 
 /// The keys of every line. A field of the same name gets an underscore behind it.
@@ -54,6 +55,9 @@ where
                 objects.map_while(Result::ok).for_each(|object| line.extend(object));
             }
         }
+        current_fields(|fields| {
+            line.extend(fields.map(|(name, value)| (name.to_owned(), cut(value).into())));
+        });
         let mut visitor = JsonVisitor::default();
         event.record(&mut visitor);
         line.extend(visitor.message.map(|message| ("message".to_owned(), message.into())));
@@ -70,6 +74,13 @@ impl<'w> FormatFields<'w> for JsonFields {
         let mut visitor = JsonVisitor::default();
         fields.record(&mut visitor);
         write!(writer, "{}", Value::Object(visitor.fields))
+    }
+}
+
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(VALUE_LIMIT) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
     }
 }
 
@@ -91,10 +102,7 @@ impl JsonVisitor {
 
 impl Visit for JsonVisitor {
     fn record_str(&mut self, field: &Field, value: &str) {
-        let text = match value.char_indices().nth(VALUE_LIMIT) {
-            Some((end, _)) => format!("{}…", &value[..end]),
-            None => value.to_owned(),
-        };
+        let text = cut(value);
         if field.name() == "message" { self.message = Some(text) } else { self.set(field, text.into()) }
     }
 
