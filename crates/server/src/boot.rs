@@ -78,7 +78,7 @@ where
     S: Send + Sync + 'static,
     E: Display,
 {
-    let config = match cli::start() {
+    let mut config = match cli::start() {
         Ok(loaded) => loaded.config,
         Err(code) => return code,
     };
@@ -89,6 +89,10 @@ where
             return exit_code::CONFIGURATION.into();
         }
     };
+    if supervised.is_some() {
+        // One address cannot be had by all: the swarm answers for them.
+        config.health_bind = None;
+    }
     let filter = std::env::var("RUST_LOG").ok();
     let log = match logging::init(config.logfile.as_deref(), config.log_format, filter.as_deref()) {
         Ok(log) => log,

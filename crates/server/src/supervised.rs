@@ -25,6 +25,7 @@ use tracing::{error, info, warn};
 
 pub use self::protocol::{CHILD_VAR, Order, Report};
 use crate::health::Health;
+pub use crate::health::http::{Check, Checks, serve};
 use crate::services::recovery::{Recovery, Siblings};
 use crate::{exit_code, identity};
 
@@ -37,7 +38,10 @@ const ORPHANED_LIMIT: Duration = Duration::from_millis(500);
 /// A worker whose supervisor is gone ends within this time, whatever holds it up.
 const ORPHANED_END: Duration = Duration::from_secs(4);
 
-/// How often a worker looks at whether it is ready.
+/// How often a ready worker looks at whether it still is.
+const SERVES_STEP: Duration = Duration::from_millis(500);
+
+/// How often a worker that starts looks at whether it is ready.
 const READY_STEP: Duration = Duration::from_millis(20);
 
 /// A new identity for a worker that this process started.
@@ -149,7 +153,8 @@ fn obey(reader: &mut BufReader<UnixStream>, dead: &UnboundedSender<String>) {
 }
 
 impl Link {
-    /// Tells the supervisor, once, that the worker is ready: as `/ready` does, or quiet because it was told so.
+    /// Tells the supervisor when the worker is ready for the first time (as `/ready` does, or quiet because it was told
+    /// so), and then whether it still is.
     pub(crate) fn tell_ready(&self, health: Arc<Health>) {
         let reports = self.reports.clone();
         tokio::spawn(async move {
@@ -157,6 +162,14 @@ impl Link {
                 tokio::time::sleep(READY_STEP).await;
             }
             reports.send(&Report::Ready);
+            let mut told = None;
+            loop {
+                let ready = health.report().ready;
+                if told.replace(ready) != Some(ready) {
+                    reports.send(&Report::Serves(ready));
+                }
+                tokio::time::sleep(SERVES_STEP).await;
+            }
         });
     }
 

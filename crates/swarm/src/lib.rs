@@ -10,6 +10,7 @@
 mod adopted;
 mod args;
 mod child;
+mod health;
 mod notes;
 mod output;
 mod service;
@@ -41,7 +42,10 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     match start_log(&loaded.config) {
-        Ok(log) => run(swarm.log(log)),
+        Ok(log) => {
+            let config = loaded.config;
+            run(swarm.log(log).health_bind(config.health_bind).shutdown_timeout(config.shutdown_timeout))
+        }
         Err(error) => refuse(&format!("failed to {error}")),
     }
 }

@@ -26,9 +26,6 @@ pub(crate) type Time = Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WorkerId(pub(crate) u64);
 
-/// A worker that was told to stop and is still there is killed after so long (SWARM-09).
-pub(crate) const STOP_GRACE: Duration = Duration::from_secs(35);
-
 /// How a swarm behaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -38,6 +35,8 @@ pub(crate) struct Rules {
     pub(crate) phased: bool,
     /// A replacement that is not ready after so long has failed.
     pub(crate) boot_limit: Duration,
+    /// A worker that was told to stop and is still there is killed after so long (SWARM-09).
+    pub(crate) stop_grace: Duration,
     /// A worker above it is replaced, KiB.
     pub(crate) memory_limit_kb: Option<u64>,
 }
@@ -300,7 +299,7 @@ impl Supervisor {
                 place.respawn_at = None;
                 place.awaits = None;
                 for worker in place.current.take().into_iter().chain(place.incoming.take()) {
-                    self.leaving.push(Leaving::new(worker, now));
+                    self.leaving.push(Leaving::new(worker, now + self.rules.stop_grace));
                 }
             }
             self.log(Note::Stopping { workers: self.leaving.len() });
@@ -440,7 +439,7 @@ impl Supervisor {
     /// Has a worker stop: from now on it is none of the swarm's.
     fn send_away(&mut self, now: Time, worker: Worker) {
         self.commands.push_back(Command::Signal { worker: worker.id, signal: Signal::Term });
-        self.leaving.push(Leaving::new(worker, now));
+        self.leaving.push(Leaving::new(worker, now + self.rules.stop_grace));
     }
 
     /// Passes a signal on to everybody who can take it: by default these stop or end a process, so one that is not

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cogworker_server::exit_code;
@@ -18,6 +20,7 @@ use tracing::{error, info, warn};
 
 use crate::adopted;
 use crate::child::{Heard, WorkerProcess, end_of};
+use crate::health::SwarmHealth;
 use crate::notes::Notes;
 use crate::service::Service;
 use crate::signals::Signals;
@@ -29,6 +32,12 @@ const MEMORY_PERIOD: Duration = Duration::from_secs(2);
 /// For an embedding program: a replacement that is not ready after so long has failed. Long, as a start may wait for a
 /// database, and nothing is lost meanwhile: the old worker still works.
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
+
+/// A worker's default.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(25);
+
+/// How long a stopping worker has beyond what its jobs have: to abort them, settle, and give back (`docs/signals.md`).
+const GRACE: Duration = Duration::from_secs(10);
 
 /// A swarm that can be [run](crate::run): which program, with which flags, how often.
 ///
@@ -48,6 +57,7 @@ pub struct Swarm {
     pub(crate) args: Vec<OsString>,
     pub(crate) rules: Rules,
     log: LogHandle,
+    health_bind: Option<SocketAddr>,
 }
 
 impl Swarm {
@@ -58,12 +68,14 @@ impl Swarm {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let program = program.into();
         let count = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let rules = Rules { count, phased: false, boot_limit: BOOT_LIMIT, memory_limit_kb: None };
+        let stop_grace = SHUTDOWN_TIMEOUT + GRACE;
+        let rules = Rules { count, phased: false, boot_limit: BOOT_LIMIT, stop_grace, memory_limit_kb: None };
         Self {
             program: std::path::absolute(&program).unwrap_or(program),
             args: Vec::new(),
             rules,
             log: LogHandle::default(),
+            health_bind: None,
         }
     }
 
@@ -107,9 +119,22 @@ impl Swarm {
         self
     }
 
+    /// How long running jobs have when a worker stops, as the workers are configured: 10 s later they are killed. By
+    /// default 25 s.
+    pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
+        self.rules.stop_grace = limit + GRACE;
+        self
+    }
+
     /// The log that HUP opens again.
     pub fn log(mut self, log: LogHandle) -> Self {
         self.log = log;
+        self
+    }
+
+    /// Where health checks are answered, for all workers together; by default nowhere.
+    pub fn health_bind(mut self, address: Option<SocketAddr>) -> Self {
+        self.health_bind = address;
         self
     }
 
@@ -135,6 +160,7 @@ struct Running {
     heard: (UnboundedSender<Heard>, UnboundedReceiver<Heard>),
     service: Service,
     notes: Notes,
+    health: Arc<SwarmHealth>,
     exit: Option<u8>,
 }
 
@@ -148,6 +174,7 @@ impl Running {
             heard: unbounded_channel(),
             service: Service::default(),
             notes: Notes::default(),
+            health: Arc::default(),
             exit: None,
         }
     }
@@ -159,6 +186,9 @@ impl Running {
         let mut memory = ticks(self.swarm.rules.memory_limit_kb.map(|_| MEMORY_PERIOD));
         let (pid, count) = (std::process::id(), self.swarm.rules.count);
         info!("swarm {pid} runs {count} workers of {}", self.swarm.program.display());
+        if let Some(address) = self.swarm.health_bind {
+            self.health.clone().answer_at(address)?;
+        }
         self.happened(Event::Tick);
         loop {
             if let Some(code) = self.exit {
@@ -188,10 +218,11 @@ impl Running {
     }
 
     fn hear(&mut self, (worker, report): Heard) {
-        self.happened(match report {
-            Report::Ready => Event::Ready { worker },
-            Report::Recovered { identity } => Event::Recovered { worker, identity },
-        });
+        match report {
+            Report::Ready => self.happened(Event::Ready { worker }),
+            Report::Serves(serves) => self.health.serves(worker, serves),
+            Report::Recovered { identity } => self.happened(Event::Recovered { worker, identity }),
+        }
     }
 
     fn look_for_ends(&mut self) {
@@ -211,6 +242,7 @@ impl Running {
             self.notes.ending(status, worker.last_lines());
             self.happened(Event::Ended { worker: id, end: end_of(status) });
             self.notes.over(id);
+            self.health.ended(id);
         }
     }
 
@@ -247,7 +279,10 @@ impl Running {
                 }
             }
             Command::Log(note) => self.notes.log(note),
-            Command::Status(status) => self.service.status(status),
+            Command::Status(status) => {
+                self.service.status(status);
+                self.health.status(status);
+            }
             Command::Exit { clean } => {
                 self.exit = Some(if clean { exit_code::CLEAN } else { exit_code::FAILURE });
             }
@@ -261,6 +296,7 @@ impl Running {
             Ok(worker) => {
                 info!("worker {} starts in place {place}", worker.pid());
                 let identity = worker.identity.clone();
+                self.health.started(id, worker.pid(), identity.clone());
                 self.notes.started(id, worker.pid());
                 self.workers.insert(id, worker);
                 Event::Started { worker: id, identity }

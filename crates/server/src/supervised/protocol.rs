@@ -28,8 +28,10 @@ pub enum Order {
 /// What a worker tells its supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// It is registered and takes jobs.
+    /// Its start is over: it is registered, and takes jobs unless it was told to take none. Once.
     Ready,
+    /// Whether it takes jobs now, whenever that changes.
+    Serves(bool),
     /// What a dead worker held is back.
     Recovered {
         /// Who that was.
@@ -74,6 +76,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ready => f.write_str("ready"),
+            Self::Serves(serves) => write!(f, "serves {serves}"),
             Self::Recovered { identity } => write!(f, "recovered {identity}"),
         }
     }
@@ -85,6 +88,7 @@ impl FromStr for Report {
     fn from_str(line: &str) -> Result<Self, ()> {
         match line.split_once(' ') {
             None if line == "ready" => Ok(Self::Ready),
+            Some(("serves", serves)) => Ok(Self::Serves(serves.parse().map_err(drop)?)),
             Some(("recovered", identity)) => Ok(Self::Recovered { identity: identity.to_owned() }),
             _ => Err(()),
         }
@@ -104,7 +108,9 @@ mod tests {
         }
         let dead = Order::Dead { identity: identity.clone() };
         assert_eq!(dead.to_string().parse(), Ok(dead));
-        for report in [Report::Ready, Report::Recovered { identity }] {
+        for report in
+            [Report::Ready, Report::Serves(true), Report::Serves(false), Report::Recovered { identity }]
+        {
             assert_eq!(report.to_string().parse(), Ok(report));
         }
     }

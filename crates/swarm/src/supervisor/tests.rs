@@ -31,8 +31,13 @@ struct Seen {
 
 impl World {
     fn new(count: usize, phased: bool) -> Self {
-        let boot_limit = SECOND * 300;
-        let rules = Rules { count, phased, boot_limit, memory_limit_kb: Some(1000) };
+        let rules = Rules {
+            count,
+            phased,
+            boot_limit: SECOND * 300,
+            stop_grace: SECOND * 35,
+            memory_limit_kb: Some(1000),
+        };
         let mut world = Self {
             supervisor: Supervisor::new(rules),
             now: Time::ZERO,
@@ -115,7 +120,7 @@ impl World {
                             Signal::Term | Signal::Int => drop(seen.term_at.get_or_insert(self.now)),
                             Signal::Kill => {
                                 let since = seen.term_at.expect("killed without being told to stop");
-                                assert!(self.now >= since + STOP_GRACE, "killed too early");
+                                assert!(self.now >= since + SECOND * 35, "killed too early");
                                 assert_eq!(seen.signals.iter().filter(|it| **it == Signal::Kill).count(), 1);
                             }
                             // By default these stop or end a process.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{STOP_GRACE, Signal, Time, WorkerId};
+use super::{Signal, Time, WorkerId};
 
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -35,7 +35,7 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    pub(super) fn new(worker: Worker, now: Time) -> Self {
-        Self { worker, kill_at: now + STOP_GRACE, killed: false }
+    pub(super) fn new(worker: Worker, kill_at: Time) -> Self {
+        Self { worker, kill_at, killed: false }
     }
 }

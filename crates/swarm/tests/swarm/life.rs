@@ -104,13 +104,19 @@ fn hup_opens_the_log_file_of_all_again_and_usr1_is_logged_and_ignored_swarm_08_l
 fn a_swarm_logs_json_as_its_workers_do() -> TestResult {
     let mut swarm = Swarm::ready(1, &["--log-format", "json"], &[])?;
     swarm.push("FailJob", "[\"no luck\"]", "j1")?;
-    swarm.reach("it has failed", |it| !it.logged("no luck").is_empty())?;
+    swarm.push("GreetingJob", "[\"world\"]", "j2")?;
+    swarm.reach("both are over", |it| it.processed() == 2 && !it.logged("no luck").is_empty())?;
     assert_eq!(swarm.stop()?, Some(0));
     let lines = swarm.process.log();
     let parsed: Vec<serde_json::Value> =
         lines.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
     let failed = parsed.iter().find(|it| it["jid"] == "j1").ok_or("no line of the job")?;
     assert_eq!((&failed["class"], &failed["queue"]), (&"FailJob".into(), &"default".into()));
+    let hello = parsed.iter().find(|it| it["message"] == "Hello, world!").ok_or("no greeting")?;
+    assert_eq!(
+        (&hello["jid"], &hello["class"], &hello["queue"]),
+        (&"j2".into(), &"GreetingJob".into(), &"default".into())
+    );
     assert!(failed["duration_s"].is_f64() && failed["level"] == "WARN", "{failed}");
     assert!(parsed.iter().any(|it| it["pid"] == swarm.process.pid()));
     Ok(())

@@ -6,7 +6,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use crate::support::{Swarm, TestResult};
+use crate::support::{SOON, Swarm, TestResult};
 
 /// Listens as systemd does.
 pub(crate) struct Manager {
@@ -64,5 +64,42 @@ fn systemd_hears_ready_reloading_watchdog_and_stopping() -> TestResult {
     assert_eq!(swarm.stop()?, Some(0));
     assert_eq!(heard("STOPPING=1"), heard("STATUS=stopping"));
     assert!(heard("STOPPING=1") > 0);
+    Ok(())
+}
+
+/// Asks the swarm over HTTP; the status and the body.
+fn ask(address: &str, path: &str) -> Result<(u16, String), Box<dyn std::error::Error>> {
+    use std::io::{Read, Write};
+
+    let mut stream = std::net::TcpStream::connect(address)?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let status = answer.split(' ').nth(1).ok_or("no status")?.parse()?;
+    Ok((status, answer.split_once("\r\n\r\n").ok_or("no body")?.1.to_owned()))
+}
+
+#[test]
+fn one_address_answers_health_checks_for_all_workers() -> TestResult {
+    let mut swarm = Swarm::ready(2, &["--health-bind", "127.0.0.1:0"], &[])?;
+    let line = swarm.process.wait_for_log("health checks are answered at", SOON)?;
+    let address = line.rsplit("http://").next().ok_or("no address")?;
+    let status = |path: &str| ask(address, path).map(|(status, _)| status).unwrap_or(0);
+    swarm.reach("it is ready", |_| status("/ready") == 200)?;
+    assert_eq!((status("/live"), status("/health"), status("/else")), (200, 200, 404));
+    let two_ready = || {
+        let body = ask(address, "/health").map(|(_, body)| body).unwrap_or_default();
+        serde_json::from_str::<serde_json::Value>(&body).is_ok_and(|it| it["ready"] == 2 && it["count"] == 2)
+    };
+    swarm.reach("it tells of both", |_| two_ready())?;
+    // Redis away is noticed by the workers, and a restart would not help.
+    swarm.redis.stop();
+    swarm.reach("it is not ready", |_| status("/ready") == 503)?;
+    assert_eq!(status("/live"), 200);
+    swarm.redis.restart()?;
+    swarm.reach("it is ready again", |_| status("/ready") == 200)?;
+    swarm.process.signal("TSTP")?;
+    swarm.reach("quiet is not ready", |_| status("/ready") == 503)?;
+    assert_eq!(swarm.stop()?, Some(0));
     Ok(())
 }
