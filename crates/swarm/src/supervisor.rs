@@ -4,7 +4,9 @@
 //! the caller says; whoever obeys the commands is [`swarm`](crate::swarm).
 
 mod backoff;
+mod command;
 mod dead;
+mod event;
 mod replacement;
 mod worker;
 
@@ -15,7 +17,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use self::backoff::Backoff;
+pub(crate) use self::command::{Command, Note, Status};
 use self::dead::Dead;
+pub(crate) use self::event::{End, Event, Request, Signal};
 use self::replacement::Replacements;
 use self::worker::{Leaving, Worker};
 
@@ -39,157 +43,6 @@ pub(crate) struct Rules {
     pub(crate) stop_grace: Duration,
     /// A worker above it is replaced, KiB.
     pub(crate) memory_limit_kb: Option<u64>,
-}
-
-/// What is asked of a swarm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Request {
-    /// TERM, INT
-    Stop(Signal),
-    /// TSTP
-    Quiet,
-    /// USR2
-    Restart,
-    /// TTIN, HUP
-    Forward(Signal),
-}
-
-/// Signals that workers get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
-    Term,
-    Int,
-    Tstp,
-    Ttin,
-    Hup,
-    Kill,
-}
-
-/// How a worker ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// With exit code 0: nothing of it is left.
-    Clean,
-    /// By a signal to stop, which it did not handle (yet).
-    Signalled,
-    /// In any other way.
-    Failed,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
-    Request(Request),
-    Started {
-        worker: WorkerId,
-        identity: String,
-    },
-    NotStarted {
-        worker: WorkerId,
-    },
-    Ready {
-        worker: WorkerId,
-    },
-    Recovered {
-        worker: WorkerId,
-        identity: String,
-    },
-    Memory {
-        worker: WorkerId,
-        kb: u64,
-    },
-    Ended {
-        worker: WorkerId,
-        end: End,
-    },
-    /// Time has passed.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Command {
-    Spawn {
-        worker: WorkerId,
-        place: usize,
-        quiet: bool,
-    },
-    Signal {
-        worker: WorkerId,
-        signal: Signal,
-    },
-    /// Has a worker recover what another one held.
-    TellDead {
-        worker: WorkerId,
-        identity: String,
-    },
-    Log(Note),
-    /// The swarm's state changed: for the service manager.
-    Status(Status),
-    /// Nothing is left to do.
-    Exit {
-        clean: bool,
-    },
-}
-
-/// The swarm as a service manager sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Status {
-    pub(crate) ready: usize,
-    pub(crate) count: usize,
-    pub(crate) restarting: bool,
-    pub(crate) stopping: bool,
-}
-
-/// What people should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Note {
-    Ready {
-        worker: WorkerId,
-        place: usize,
-    },
-    /// Its end was not asked for; the next one is started after the pause.
-    Died {
-        worker: WorkerId,
-        place: usize,
-        end: End,
-        ready: bool,
-        failures: u32,
-        pause: Duration,
-    },
-    Left {
-        worker: WorkerId,
-        failed: bool,
-    },
-    Killed {
-        worker: WorkerId,
-    },
-    RestartBegins {
-        phased: bool,
-    },
-    /// It is asked for while one is under way, so it follows.
-    RestartFollows,
-    RestartOver {
-        after: Duration,
-    },
-    /// The worker that was to replace another one did not become ready, and the other one stays.
-    ReplacementFailed {
-        worker: WorkerId,
-        place: usize,
-        late: bool,
-        replaced: usize,
-        kept: usize,
-    },
-    OverMemory {
-        worker: WorkerId,
-        kb: u64,
-    },
-    Stopping {
-        workers: usize,
-    },
-    Quiet,
-    NoOneRecovers {
-        identity: String,
-    },
 }
 
 /// The place of one worker in the swarm.
@@ -260,7 +113,7 @@ impl Supervisor {
             }
             Event::NotStarted { worker } => self.ended(now, worker, End::Failed),
             Event::Ready { worker } => self.ready(now, worker),
-            Event::Recovered { worker, identity } => self.dead.recovered(worker, &identity),
+            Event::Recovered { identity } => self.dead.recovered(&identity),
             Event::Memory { worker, kb } => self.memory(now, worker, kb),
             Event::Ended { worker, end } => self.ended(now, worker, end),
             Event::Tick => {}
@@ -275,7 +128,8 @@ impl Supervisor {
         let boots = self.places.iter().filter_map(|place| place.incoming.as_ref());
         let boots = boots.map(|incoming| incoming.started_at + self.rules.boot_limit);
         let kills = self.leaving.iter().filter(|it| !it.killed).map(|it| it.kill_at);
-        respawns.chain(boots).chain(kills).min()
+        let recoveries = self.dead.next_wake().filter(|_| !self.stopping);
+        respawns.chain(boots).chain(kills).chain(recoveries).min()
     }
 
     fn request(&mut self, now: Time, request: Request) {
@@ -391,7 +245,7 @@ impl Supervisor {
             }
         }
         self.replace(now);
-        self.tell_of_dead();
+        self.tell_of_dead(now);
         self.tell_status();
     }
 
@@ -407,10 +261,10 @@ impl Supervisor {
         }
     }
 
-    fn tell_of_dead(&mut self) {
+    fn tell_of_dead(&mut self, now: Time) {
         let ready = self.places.iter().filter_map(|place| place.current.as_ref());
         let ready: Vec<_> = ready.filter(|it| it.ready_at.is_some()).map(|it| it.id).collect();
-        for (worker, identity) in self.dead.assign(&ready) {
+        for (worker, identity) in self.dead.assign(now, &ready) {
             self.commands.push_back(Command::TellDead { worker, identity });
         }
     }

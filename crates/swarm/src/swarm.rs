@@ -221,7 +221,7 @@ impl Running {
         match report {
             Report::Ready => self.happened(Event::Ready { worker }),
             Report::Serves(serves) => self.health.serves(worker, serves),
-            Report::Recovered { identity } => self.happened(Event::Recovered { worker, identity }),
+            Report::Recovered { identity } => self.happened(Event::Recovered { identity }),
         }
     }
 

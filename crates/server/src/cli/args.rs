@@ -18,7 +18,7 @@ use crate::config::WeightedQueue;
 )]
 #[non_exhaustive]
 pub struct Cli {
-    /// Accepted so that the flags of `cogworkerswarm` work here too; a worker ignores it
+    /// The worker's executable, or the folder that it is in: for cogworkerswarm; a worker ignores it
     #[arg(short, long, value_name = "PATH")]
     pub require: Option<PathBuf>,
 

@@ -1,12 +1,19 @@
 //! Workers that ended without giving their jobs back, until another one has recovered them.
 
-use super::WorkerId;
+use std::time::Duration;
+
+use super::{Time, WorkerId};
+
+/// Whoever has not recovered something by then is stuck, or works through many suspects: that two do it is safe.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(90);
 
 #[derive(Debug)]
 struct Entry {
     identity: String,
-    /// Who was told to recover it.
-    assigned: Option<WorkerId>,
+    /// Who was told to recover it, and until when that may take.
+    assigned: Option<(WorkerId, Time)>,
+    /// Who was told last: next time it is somebody else, if there is anybody.
+    last: Option<WorkerId>,
 }
 
 #[derive(Debug, Default)]
@@ -18,28 +25,41 @@ pub(super) struct Dead {
 
 impl Dead {
     pub(super) fn add(&mut self, identity: String) {
-        self.entries.push(Entry { identity, assigned: None });
+        self.entries.push(Entry { identity, assigned: None, last: None });
     }
 
-    pub(super) fn recovered(&mut self, worker: WorkerId, identity: &str) {
-        self.entries.retain(|it| it.identity != identity || it.assigned != Some(worker));
+    pub(super) fn recovered(&mut self, identity: &str) {
+        self.entries.retain(|it| it.identity != identity);
     }
 
     /// Whoever was to recover something has ended itself.
     pub(super) fn lost(&mut self, worker: WorkerId) {
-        self.entries.iter_mut().filter(|it| it.assigned == Some(worker)).for_each(|it| it.assigned = None);
+        let theirs = self.entries.iter_mut().filter(|it| it.assigned.is_some_and(|(by, _)| by == worker));
+        theirs.for_each(|it| it.assigned = None);
     }
 
     /// Gives what nobody recovers to one of `ready`.
-    pub(super) fn assign(&mut self, ready: &[WorkerId]) -> Vec<(WorkerId, String)> {
+    pub(super) fn assign(&mut self, now: Time, ready: &[WorkerId]) -> Vec<(WorkerId, String)> {
+        let late = self.entries.iter_mut().filter(|it| it.assigned.is_some_and(|(_, until)| until <= now));
+        late.for_each(|it| it.assigned = None);
         let open = self.entries.iter_mut().filter(|it| it.assigned.is_none());
-        open.filter_map(|entry| {
-            let worker = *ready.get(self.turn.checked_rem(ready.len())?)?;
+        let assigned = open.filter_map(|entry| {
+            let turn = self.turn.checked_rem(ready.len())?;
             self.turn = self.turn.wrapping_add(1);
-            entry.assigned = Some(worker);
+            let (before, after) = ready.split_at(turn);
+            let mut in_turn = after.iter().chain(before).copied();
+            let first = in_turn.next()?;
+            let worker = if entry.last == Some(first) { in_turn.next().unwrap_or(first) } else { first };
+            entry.last = Some(worker);
+            entry.assigned = Some((worker, now + RECOVERY_LIMIT));
             Some((worker, entry.identity.clone()))
-        })
-        .collect()
+        });
+        assigned.collect()
+    }
+
+    /// When somebody else is to be told.
+    pub(super) fn next_wake(&self) -> Option<Time> {
+        self.entries.iter().filter_map(|it| it.assigned).map(|(_, until)| until).min()
     }
 
     pub(super) fn unrecovered(&self) -> Vec<String> {

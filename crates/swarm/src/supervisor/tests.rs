@@ -369,11 +369,28 @@ fn what_a_dead_worker_held_is_recovered_by_a_ready_one_and_by_another_if_that_di
     let mut now_told: Vec<_> = world.told[1..].iter().map(|(worker, dead)| (*worker, dead.clone())).collect();
     now_told.sort_by(|a, b| a.1.cmp(&b.1));
     assert_eq!(now_told, [(third, dead.clone()), (third, format!("id-{}", second.0))]);
-    world.happens(Event::Recovered { worker: third, identity: dead.clone() });
+    world.happens(Event::Recovered { identity: dead.clone() });
     world.ends(third, End::Failed);
     world.all_get_ready();
     assert!(!world.told[3..].iter().any(|(_, identity)| *identity == dead), "recovered twice");
     assert_eq!(world.told.len(), 5);
+}
+
+#[test]
+fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
+    let mut world = World::ready(3, false);
+    world.ends(world.ids()[0], End::Failed);
+    world.all_get_ready();
+    let first = world.told[0].clone();
+    world.passes(SECOND * 89);
+    assert_eq!(world.told.len(), 1);
+    world.passes(SECOND);
+    assert_eq!(world.told.len(), 2);
+    assert!(world.told[1].0 != first.0 && world.told[1].1 == first.1, "{:?}", world.told);
+    // Whoever it was: it is done.
+    world.happens(Event::Recovered { identity: first.1 });
+    world.passes(SECOND * 1000);
+    assert_eq!(world.told.len(), 2);
 }
 
 #[test]
@@ -496,8 +513,8 @@ proptest! {
                 }
                 Step::Recovered(which) => {
                     if let Some(at) = which.checked_rem(world.told.len()) {
-                        let (worker, identity) = world.told[at].clone();
-                        world.happens(Event::Recovered { worker, identity });
+                        let (_, identity) = world.told[at].clone();
+                        world.happens(Event::Recovered { identity });
                     }
                 }
                 Step::Restart => world.asked(Request::Restart),
