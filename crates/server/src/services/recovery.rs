@@ -3,6 +3,7 @@
 mod buried;
 mod orphans;
 mod records;
+mod siblings;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 pub(crate) use self::buried::Doubtful;
+pub(crate) use self::siblings::Siblings;
 use super::line::Line;
 use super::uncounted::Uncounted;
 use crate::deaths::Deaths;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use cogworker_core::failure::Failure;
-use cogworker_core::keys::escape_glob;
+use cogworker_core::keys::{Key, KeySpace, escape_glob};
 use cogworker_core::locks::JobTraces;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
@@ -16,11 +16,16 @@ use tracing::{error, info, warn};
 use super::buried::Buried;
 use super::{PLACE, Recovery, told};
 
+/// Where it is counted how often a job was recovered.
+pub(super) fn counter_of(job: &RawJob<'_>, keys: &KeySpace) -> Option<Key> {
+    JobTraces::of(job, keys).orphan_counter
+}
+
 #[derive(Debug, Default)]
-struct Tally {
-    requeued: usize,
+pub(super) struct Tally {
+    pub(super) requeued: usize,
     buried: usize,
-    blocked: usize,
+    pub(super) blocked: usize,
     error: Option<RedisError>,
     unread: BTreeSet<String>,
 }
@@ -106,7 +111,7 @@ impl Recovery {
 
     /// Those of `orphans` that are to be buried and have no entry for dead yet; `None` when their
     /// process lives.
-    async fn recover_some(
+    pub(super) async fn recover_some(
         &self,
         identity: &str,
         orphans: Vec<Orphan>,
@@ -141,7 +146,7 @@ impl Recovery {
     }
 
     /// What has no queue, or is no job, goes to `default`, where it is dealt with (REQ-02).
-    fn orphan(&self, job: Bytes) -> Orphan {
+    pub(super) fn orphan(&self, job: Bytes) -> Orphan {
         let (queue, traces) = match RawJob::parse(&job) {
             Ok(view) => (
                 view.queue().unwrap_or("default").to_owned(),
@@ -153,7 +158,7 @@ impl Recovery {
     }
 
     /// The same with an entry for dead.
-    fn repeat_orphan_of(&self, job: Bytes) -> Orphan {
+    pub(super) fn repeat_orphan_of(&self, job: Bytes) -> Orphan {
         let burial = self.burial(&job, EpochSeconds::now());
         Orphan { burial: Some(burial), ..self.orphan(job) }
     }
@@ -166,7 +171,7 @@ impl Recovery {
     }
 
     /// LOG-03, LOG-04.
-    fn tell(&self, identity: &str, tally: Tally) {
+    pub(super) fn tell(&self, identity: &str, tally: Tally) {
         let Tally { requeued, buried, blocked, error, unread } = tally;
         if requeued > 0 {
             warn!("put {requeued} jobs of the dead process {identity} back on their queues");
