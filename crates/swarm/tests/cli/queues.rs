@@ -3,7 +3,7 @@
 use crate::support::{Outcome, Site, from_time};
 
 /// Names that a queue may have.
-const ODD: [&str; 6] = ["message", "a b", "a:b", "größe 日本", "subscribe", "x'\"$(y)"];
+const ODD: [&str; 8] = ["message", "a b", "a:b", "größe 日本", "subscribe", "x'\"$(y)", "list", "delete"];
 
 #[test]
 fn stats_are_aligned_for_people_and_one_document_for_programs() -> Outcome {
@@ -59,16 +59,21 @@ fn queues_of_any_names_are_shown_with_size_state_and_readers() -> Outcome {
     assert_eq!(lines[0], "QUEUE|SIZE|LATENCY|PROCESSES|STATE");
     assert_eq!(lines[1], "a b|0|0s|1|paused");
     assert!(lines[2].starts_with("a:b|1|2") && lines[2].ends_with("h|0"), "{lines:?}");
-    assert_eq!(lines[3], "bad|?|0s|0|wrong type");
-    assert_eq!(lines[4], r"evil\u{1b}[2J\n|0|0s|0");
-    assert_eq!(lines[5], "größe 日本|0|0s|0");
-    assert_eq!(lines[6], "message|1,200|0s|2");
+    let rest = [
+        "bad|?|0s|0|wrong type",
+        "delete|0|0s|0",
+        r"evil\u{1b}[2J\n|0|0s|0",
+        "größe 日本|0|0s|0",
+        "list|0|0s|0",
+    ];
+    assert_eq!(lines[3..8], rest);
+    assert_eq!(lines[8], "message|1,200|0s|2");
     let json = site.run(&["queues", "--json"])?;
     let lines: Vec<&str> = json.done().lines().collect();
-    assert_eq!(lines.len(), 8);
+    assert_eq!(lines.len(), 10);
     assert_eq!(lines[0], r#"{"queue":"a b","size":0,"latency":0.0,"paused":true,"processes":1}"#);
     assert_eq!(lines[2], r#"{"queue":"bad","size":null,"latency":0.0,"paused":false,"processes":0}"#);
-    assert!(lines[3].starts_with(r#"{"queue":"evil\u001b[2J\n","size":0"#), "{}", lines[3]);
+    assert!(lines[4].starts_with(r#"{"queue":"evil\u001b[2J\n","size":0"#), "{}", lines[4]);
     Ok(())
 }
 

@@ -67,7 +67,7 @@ fn a_worker_that_is_none_is_a_usage_error_that_names_it() -> Outcome {
         }
     }
     let broken = app("")?;
-    fs::write(broken.path().join("worker"), "\u{7f}ELF nonsense")?;
+    fs::write(broken.path().join("worker"), "#!/nowhere\n")?;
     let broken = ran(program(["-r"]).arg(broken.path()))?;
     assert!(broken.code == 1 && broken.err.contains("failed to run /"), "{broken:?}");
     Ok(())

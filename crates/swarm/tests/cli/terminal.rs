@@ -216,7 +216,7 @@ fn watch_outlives_an_outage_and_says_so_meanwhile() -> Outcome {
     terminal.wait_for("processed 0");
     site.redis.stop();
     terminal.wait_for("failed to reach redis");
-    terminal.wait_for("; this is of ");
+    terminal.wait_for("as of ");
     site.redis.restart()?;
     site.redis.cli(&["SET", "cogworker:stats:processed", "77"]);
     terminal.wait_for("processed 77");

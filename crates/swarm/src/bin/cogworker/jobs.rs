@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use cogworker_client::{Client, Entry, EntryFilter, JobSet, Requeued};
 use cogworker_core::time::EpochSeconds;
 use serde::Serialize;
@@ -19,19 +19,31 @@ use crate::text;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Which jobs
-    set: Set,
+    #[command(subcommand)]
+    which: Which,
+}
+
+/// Commands and not values, as one of the actions is called `retry` too.
+#[derive(Debug, Subcommand)]
+enum Which {
+    /// Those that are due later
+    Schedule(What),
+    /// Those that failed and will be tried again
+    Retry(What),
+    /// Those that failed for good
+    Dead(What),
+}
+
+#[derive(Debug, Args)]
+struct What {
     #[command(subcommand)]
     action: Action,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Set {
-    /// Those that are due later
     Schedule,
-    /// Those that failed and will be tried again
     Retry,
-    /// Those that failed for good
     Dead,
 }
 
@@ -157,13 +169,12 @@ struct DoneAll {
 }
 
 pub(crate) async fn run(client: &Client, options: &Options, yes: bool, output: &mut Output) -> Outcome {
-    let set = options.set;
-    let jobs = match set {
-        Set::Schedule => client.schedule(),
-        Set::Retry => client.retries(),
-        Set::Dead => client.dead(),
+    let (set, jobs, what) = match &options.which {
+        Which::Schedule(what) => (Set::Schedule, client.schedule(), what),
+        Which::Retry(what) => (Set::Retry, client.retries(), what),
+        Which::Dead(what) => (Set::Dead, client.dead(), what),
     };
-    match &options.action {
+    match &what.action {
         Action::List { filter, limit } => list(&jobs, set, filter, *limit, output).await,
         Action::Retry { jids } => retry(&jobs, set, jids, output).await,
         Action::Delete { jids } => delete(&jobs, set, jids, yes, output).await,

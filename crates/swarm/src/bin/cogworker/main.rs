@@ -88,9 +88,11 @@ async fn ask(options: &Options, command: Command) -> Outcome {
         // It connects by itself, as it goes on when Redis is away.
         return watch::run(&options.place, watch, &mut output).await;
     }
-    if let Command::Push(push) = &command {
-        // What is wrong with the job is told without any Redis.
-        push.job()?;
+    // What is wrong with the words themselves is told without any Redis.
+    match &command {
+        Command::Push(push) => drop(push.job()?),
+        Command::Queue(queue) => queue.check()?,
+        _ => {}
     }
     let connection = match options.place.connect().await {
         Err(failure) if matches!(command, Command::Doctor) => {

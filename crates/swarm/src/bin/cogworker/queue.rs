@@ -1,6 +1,6 @@
 //! `cogworker queues` and `cogworker queue NAME …`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, ValueEnum};
 use cogworker_client::{Client, Process, Queue, QueueInfo};
 use cogworker_core::time::EpochSeconds;
 use serde::Serialize;
@@ -15,16 +15,25 @@ use crate::text;
 
 /// So many jobs are read at a time.
 const PAGE: usize = 200;
+/// So many are listed, unless more are asked for.
+const LISTED: u64 = 50;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The queue
+    /// The queue; one whose name begins with a dash goes last, after `--`
     name: String,
-    #[command(subcommand)]
+    /// What to do
+    // A value and no command of its own: a queue may be called `list`.
     action: Action,
+    /// Of a list, show at most so many; 0 for all [default: 50]
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Of a list, leave out so many of the first
+    #[arg(long, value_name = "N")]
+    skip: Option<u64>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Action {
     /// Let no job be taken from it, until it is resumed
     Pause,
@@ -33,16 +42,19 @@ enum Action {
     /// Delete every job that waits on it
     Clear,
     /// Show the jobs that wait on it, the next one first
-    List {
-        /// Show at most so many; 0 for all
-        #[arg(long, value_name = "N", default_value_t = 50)]
-        limit: u64,
-        /// Leave out so many of the first
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        skip: u64,
-    },
+    List,
     /// Delete every job that waits on it, and forget the queue and its pause
     Delete,
+}
+
+impl Options {
+    /// Checks what needs no Redis.
+    pub(crate) fn check(&self) -> Outcome {
+        if self.action != Action::List && (self.limit.is_some() || self.skip.is_some()) {
+            return Err(Failure::Usage("--limit and --skip are for a list".to_owned()));
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -127,7 +139,10 @@ pub(crate) async fn run(client: &Client, options: &Options, yes: bool, output: &
         return Err(Failure::Failed(format!("no such queue: {name}{}", others(client).await)));
     }
     let (done, deleted) = match options.action {
-        Action::List { limit, skip } => return list(&queue, skip, limit, output).await,
+        Action::List => {
+            let (skip, limit) = (options.skip.unwrap_or(0), options.limit.unwrap_or(LISTED));
+            return list(&queue, skip, limit, output).await;
+        }
         Action::Pause => {
             queue.pause().await.doing(format!("pause the queue {name}"))?;
             ("paused", None)

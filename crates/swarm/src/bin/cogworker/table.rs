@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_narrow_terminal_cuts_the_long_texts_first() {
         assert_eq!(table().lines(Some(26))[1], "default  12,000  [1,2,3,4…");
-        assert_eq!(table().lines(Some(20))[1], "defau…  12,000  [1,2…");
+        assert_eq!(table().lines(Some(20))[1], "defau…  12,000  [1,…");
         assert!(table().lines(Some(9)).iter().all(|line| width(line) <= 9));
     }
 }

@@ -175,9 +175,9 @@ mod tests {
         let now = EpochSeconds::new(1_796_004_601.9);
         assert_eq!(absolute(now), "2026-11-30 02:10:01");
         assert_eq!(relative(EpochSeconds::new(1_796_004_601.5), now), "now");
-        assert_eq!(when(EpochSeconds::new(1_796_004_541.0), now), "1m ago (2026-11-30 02:09:01)");
+        assert_eq!(when(EpochSeconds::new(1_796_004_541.5), now), "1m ago (2026-11-30 02:09:01)");
         assert_eq!(relative(EpochSeconds::new(1_796_005_202.0), now), "in 10m");
-        assert_eq!(absolute(EpochSeconds::new(1e18)), "1000000000000000000.0");
+        assert_eq!(absolute(EpochSeconds::new(1e18)), "1e18");
         assert_eq!(absolute(EpochSeconds::new(-5.0)), "-5.0");
     }
 }

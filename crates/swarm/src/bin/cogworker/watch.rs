@@ -106,27 +106,39 @@ async fn on_screen(client: &Client, place: &str, options: &Options, output: &mut
     let mut keys = keys();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut resized = signal(SignalKind::window_change())?;
-    let mut ticks = ticks(options);
     let (mut last, mut problem): (Option<Look>, Option<RedisError>) = (None, None);
     let mut rates = None;
+    // A look that Redis keeps waiting must not keep the keys waiting.
+    let mut looking = Box::pin(Look::take(client));
+    let mut pause = Box::pin(tokio::time::sleep(options.interval));
+    let mut is_pausing = false;
     loop {
         tokio::select! {
             biased;
             _ = tokio::signal::ctrl_c() => return Ok(()),
             _ = terminate.recv() => return Ok(()),
             Some(key) = keys.recv() => match key {
-                b'q' | b'Q' | 3 | 4 => return Ok(()),
+                b'q' | b'Q' => return Ok(()),
                 _ => continue,
             },
             _ = resized.recv() => {}
-            _ = ticks.tick() => match Look::take(client).await {
-                Ok(look) => {
-                    rates = last.as_ref().and_then(|last| rate(last, &look));
-                    (last, problem) = (Some(look), None);
+            () = &mut pause, if is_pausing => {
+                looking = Box::pin(Look::take(client));
+                is_pausing = false;
+                continue;
+            }
+            looked = &mut looking, if !is_pausing => {
+                match looked {
+                    Ok(look) => {
+                        rates = last.as_ref().and_then(|last| rate(last, &look));
+                        (last, problem) = (Some(look), None);
+                    }
+                    // It comes back by itself, and what was seen last stays on the screen.
+                    Err(error) => problem = Some(error),
                 }
-                // It comes back by itself, and what was seen last stays on the screen.
-                Err(error) => problem = Some(error),
-            },
+                pause = Box::pin(tokio::time::sleep(options.interval));
+                is_pausing = true;
+            }
         }
         draw(place, last.as_ref(), rates, problem.as_ref(), output)?;
     }
@@ -154,9 +166,8 @@ fn draw(
     let mut lines: Vec<(Option<Style>, String)> = Vec::new();
     lines.push((Some(Style::Bold), format!("cogworker  {place}  {} UTC  (q quits)", text::absolute(now))));
     if let Some(problem) = problem {
-        let since =
-            look.map(|look| format!("; this is of {}", text::relative(look.at, now))).unwrap_or_default();
-        lines.push((Some(Style::Red), format!("failed to {problem}{since}")));
+        let seen = look.map(|look| format!("as of {}: ", text::relative(look.at, now))).unwrap_or_default();
+        lines.push((Some(Style::Red), format!("{seen}failed to {problem}")));
     }
     if let Some(look) = look {
         body(look, rates, columns, &mut lines);
