@@ -91,6 +91,40 @@ fn a_redis_that_falls_silent_on_the_way_says_how_far_it_got() -> Outcome {
 }
 
 #[test]
+fn ctrl_c_on_the_way_says_how_far_it_got() -> Outcome {
+    let site = Site::start()?;
+    let proxy = FaultProxy::start(&site.redis)?;
+    site.fill("dead", 50_000);
+    site.redis.cli(&["RENAME", "cogworker:dead", "cogworker:retry"]);
+    let queue = "for n = 1, 50000 do redis.call('LPUSH', KEYS[1], n) end";
+    site.redis.cli(&["EVAL", queue, "1", "cogworker:queue:big"]);
+    for (args, size, said) in [
+        (&["jobs", "retry", "retry-all", "--yes"][..], ["ZCARD", "cogworker:retry"], " put back, "),
+        (&["queue", "big", "clear", "--yes"], ["LLEN", "cogworker:queue:big"], " of 50,000 jobs deleted"),
+    ] {
+        proxy.set(Fault::Pass);
+        let begun = site.redis.cli(&size).as_int().unwrap_or_default();
+        let mut command = program(args);
+        command.env("REDIS_URL", proxy.url()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let run = command.spawn()?;
+        let goes_on = || {
+            site.redis.command(&size).is_ok_and(|size| size.as_int().is_some_and(|size| size < begun - 600))
+        };
+        assert!(cogworker_testing::wait_until(Duration::from_secs(20), goes_on), "{args:?}");
+        proxy.set(Fault::BlackHole);
+        std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status()?;
+        let interrupted = Instant::now();
+        let output = run.wait_with_output()?;
+        assert!(interrupted.elapsed() < Duration::from_secs(2), "{args:?}");
+        let err = String::from_utf8(output.stderr)?;
+        assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(1), true), "{err}");
+        assert!(err.starts_with("cogworker: interrupted: ") && err.contains(said), "{err}");
+        proxy.cut();
+    }
+    Ok(())
+}
+
+#[test]
 fn redis_is_found_by_flag_variable_or_file_as_a_worker_finds_it() -> Outcome {
     let site = Site::start()?;
     site.redis.cli(&["SET", "cogworker:stats:processed", "7"]);
@@ -136,7 +170,7 @@ fn wrong_settings_are_usage_errors_that_name_the_place_and_no_password() -> Outc
     case(&["stats"], &[("COGWORKER_REDIS_COMMAND_TIMEOUT", "never")], "COGWORKER_REDIS_COMMAND_TIMEOUT")?;
     case(&["stats", "-C", "/nowhere.yml"], &[], "/nowhere.yml")?;
     case(&["stats", "-e", ""], &[], "environment")?;
-    case(&["-r"], &[], "-r: expected a worker's program or the folder that it is in, found nothing")
+    case(&["-r"], &[], "-r: expected the worker's executable, or the folder that it is in, found none")
 }
 
 #[test]

@@ -55,15 +55,15 @@ fn r_becomes_the_worker_with_every_flag_as_it_was_given() -> Outcome {
 fn a_worker_that_is_none_is_a_usage_error_that_names_it() -> Outcome {
     let empty = tempfile::tempdir()?;
     write(&empty.path().join("text"), "", 0o644)?;
-    let said = "-r: expected a worker's program or the folder that it is in, found";
-    for (path, found) in [
-        (empty.path().to_owned(), "a folder without `worker`: "),
-        (empty.path().join("none"), "No such file or directory (os error 2): "),
-        (empty.path().join("text"), "what is no program: "),
+    for (path, said) in [
+        (empty.path().to_owned(), "nothing"),
+        (empty.path().join("none"), "nothing"),
+        (empty.path().join("text"), "a file that may not be executed"),
     ] {
-        let path = path.to_str().ok_or("path")?;
-        for args in [&["-r", path][..], &["dev", "-r", path]] {
-            ran(&mut program(args))?.failed(2, &format!("cogworker: {said} {found}{path}"));
+        let named = if path.is_dir() { path.join("worker") } else { path.clone() };
+        let said = format!("cogworker: -r: expected an executable file, found {said}: {}", named.display());
+        for args in [&["-r"][..], &["dev", "-r"]] {
+            ran(program(args).arg(&path))?.failed(2, &said);
         }
     }
     let broken = app("")?;

@@ -93,4 +93,25 @@ mod tests {
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn the_page_on_it_names_every_command_and_flag() {
+        const PAGE: &str = include_str!("../../../../../docs/cli.md");
+        fn check(command: &clap::Command) {
+            for flag in command.get_arguments().filter_map(|flag| flag.get_long()) {
+                let is_known = ["help", "version", "require"].contains(&flag);
+                assert!(
+                    is_known || PAGE.contains(&format!("--{flag}")),
+                    "--{flag} of {}",
+                    command.get_name()
+                );
+            }
+            for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+                let name = inner.get_name();
+                assert!(PAGE.contains(&format!("`{name}")) || PAGE.contains(&format!(" {name}")), "{name}");
+                check(inner);
+            }
+        }
+        check(&Cli::command());
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use clap::Args;
@@ -62,7 +62,7 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         eprintln!("Elsewhere: export {URL_VAR}={url}");
     }
     // Ctrl-C reaches the whole group of the terminal; the worker is told once, by this program.
-    command.env(URL_VAR, &url).process_group(0).kill_on_drop(true);
+    command.env(URL_VAR, &url).stdin(Stdio::null()).process_group(0).kill_on_drop(true);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let worker = command.spawn();

@@ -2,34 +2,18 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use clap::CommandFactory;
+
+use crate::cli::Cli;
 use crate::exit::Failure;
-
-/// What a folder's worker is called.
-const WORKER: &str = "worker";
-
-/// The flags, of workers and of this program, whose value is the next argument.
-const WITH_VALUE: [&str; 12] = [
-    "-C",
-    "--config",
-    "-c",
-    "--concurrency",
-    "-q",
-    "--queue",
-    "-L",
-    "--logfile",
-    "--health-bind",
-    "-e",
-    "--environment",
-    "--redis-url",
-];
 
 /// The path after `-r`, when it stands before any command: then all arguments are the worker's, whatever they are.
 pub(crate) fn asked_for(args: &[OsString]) -> Option<PathBuf> {
+    let with_value = flags_with_value();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let bytes = arg.as_bytes();
@@ -42,35 +26,28 @@ pub(crate) fn asked_for(args: &[OsString]) -> Option<PathBuf> {
         if !bytes.starts_with(b"-") || arg == "--" {
             return None;
         }
-        if WITH_VALUE.iter().any(|flag| arg == flag) {
+        if with_value.iter().any(|flag| arg == flag.as_str()) {
             args.next();
         }
     }
     None
 }
 
+/// The flags, of workers and of this program, whose value is the next argument.
+fn flags_with_value() -> Vec<String> {
+    let (worker, own) = (cogworker_server::cli::command(), Cli::command());
+    let all = worker.get_arguments().chain(own.get_arguments());
+    let valued = all.filter(|flag| flag.get_action().takes_values());
+    let spelt = valued.flat_map(|flag| {
+        let short = flag.get_short().map(|short| format!("-{short}"));
+        [short, flag.get_long().map(|long| format!("--{long}"))].into_iter().flatten().collect::<Vec<_>>()
+    });
+    spelt.collect()
+}
+
 /// The program that `-r` means: the file itself, or `worker` in the folder.
 pub(crate) fn program(path: &Path) -> Result<PathBuf, Failure> {
-    let wrong = |path: &Path, found: &str| {
-        let path = path.display();
-        Failure::Usage(format!(
-            "-r: expected a worker's program or the folder that it is in, found {found}: {path}"
-        ))
-    };
-    if path.as_os_str().is_empty() {
-        return Err(wrong(path, "nothing"));
-    }
-    let program = if path.is_dir() { path.join(WORKER) } else { path.to_owned() };
-    let file = match std::fs::metadata(&program) {
-        Ok(file) => file,
-        Err(_) if program != path => return Err(wrong(path, "a folder without `worker`")),
-        Err(error) => return Err(wrong(path, &error.to_string())),
-    };
-    if !file.is_file() || file.permissions().mode() & 0o111 == 0 {
-        return Err(wrong(&program, "what is no program"));
-    }
-    // A bare name would be searched on PATH.
-    std::path::absolute(&program).map_err(|error| wrong(&program, &error.to_string()))
+    cogworker_swarm::program(path).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Becomes the worker: the same process, so that signals and exit codes are its own. Returns only when that fails.
