@@ -73,7 +73,7 @@ fn a_worker_that_is_none_is_a_usage_error_that_names_it() -> Outcome {
     Ok(())
 }
 
-const UNTIL_TERM: &str = r#"trap 'echo "told to stop"; exit 0' TERM; trap 'echo "interrupted"; exit 9' INT
+const UNTIL_TERM: &str = r#"echo "pid $$"; trap 'echo "told to stop"; exit 0' TERM; trap 'echo "interrupted"; exit 9' INT
 echo "up at $REDIS_URL with $*"; while :; do sleep 0.05; done"#;
 
 /// The development site, and its Redis's address.
@@ -154,8 +154,13 @@ fn dev_stops_the_worker_when_its_redis_is_gone_and_kills_it_when_asked_twice() -
 fn what_dev_started_goes_also_when_it_is_killed() -> Outcome {
     let app = app(UNTIL_TERM)?;
     let (mut site, url) = dev(&[], app.path())?;
+    let line = site.wait_for_log("pid ", SOON)?;
+    let worker = Path::new("/proc").join(line.trim_start_matches("pid "));
+    assert!(worker.exists(), "{line}");
     site.kill();
     assert!(cogworker_testing::wait_until(SOON, || !answers(&url)), "the server is gone");
+    let is_gone = || fs::read_to_string(worker.join("stat")).map_or(true, |stat| stat.contains(") Z "));
+    assert!(cogworker_testing::wait_until(SOON, is_gone), "the worker is gone");
     Ok(())
 }
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use cogworker_core::redis_config::URL_VAR;
-use cogworker_local_redis::LocalRedis;
-use rustix::process::{Pid, Signal, kill_process};
+use cogworker_local_redis::{LocalRedis, ParentWatch};
+use rustix::process::{Pid, kill_process};
 use tokio::process::{Child, Command};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Options as Common;
 use crate::exit::{Failure, Outcome};
@@ -65,10 +65,16 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
     command.env(URL_VAR, &url).stdin(Stdio::null()).process_group(0).kill_on_drop(true);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
+        // Before there is anything to end.
+        let asked = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut with_us = ParentWatch::start(None)?;
         let worker = command.spawn();
         let worker = worker
             .map_err(|error| Failure::Failed(format!("failed to run {}: {error}", program.display())))?;
-        watch(worker, redis.as_mut()).await
+        if let Some(pid) = worker.id() {
+            with_us.watch(pid)?;
+        }
+        watch(worker, redis.as_mut(), asked).await
     });
     drop(redis);
     outcome
@@ -85,8 +91,11 @@ fn failure(error: &cogworker_local_redis::LocalRedisError) -> Failure {
 }
 
 /// Until one of the two ends, or somebody asks for it.
-async fn watch(mut worker: Child, mut redis: Option<&mut LocalRedis>) -> Outcome {
-    let (mut int, mut term) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+async fn watch(
+    mut worker: Child,
+    mut redis: Option<&mut LocalRedis>,
+    (mut int, mut term): (Signal, Signal),
+) -> Outcome {
     let mut looks = tokio::time::interval(LOOK);
     let mut lost = None;
     loop {
@@ -103,7 +112,7 @@ async fn watch(mut worker: Child, mut redis: Option<&mut LocalRedis>) -> Outcome
         }
     }
     eprintln!("stopping the worker; once more to kill it");
-    tell(&worker, Signal::TERM);
+    tell_to_stop(&worker);
     let status = tokio::select! {
         status = worker.wait() => status?,
         _ = int.recv() => kill(&mut worker).await?,
@@ -115,10 +124,10 @@ async fn watch(mut worker: Child, mut redis: Option<&mut LocalRedis>) -> Outcome
     }
 }
 
-fn tell(worker: &Child, signal: Signal) {
+fn tell_to_stop(worker: &Child) {
     let pid = worker.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     if let Some(pid) = pid {
-        let _ = kill_process(pid, signal);
+        let _ = kill_process(pid, rustix::process::Signal::TERM);
     }
 }
 
