@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use cogworker_testing::{Fault, FaultProxy};
+use cogworker_testing::{Fault, FaultProxy, TestRedisOptions};
 
 use crate::support::{Outcome, Site, program, ran};
 
@@ -180,6 +180,52 @@ fn a_wrong_password_is_told_with_the_code_of_an_unreachable_redis() -> Outcome {
     let url = format!("redis://u:wr0ng@127.0.0.1:{}", site.redis.port());
     let ran = ran(program(["stats"]).env("REDIS_URL", url))?;
     assert!(ran.code == 3 && ran.err.contains("WRONGPASS") && !ran.err.contains("wr0ng"), "{ran:?}");
+    Ok(())
+}
+
+#[test]
+fn the_documented_rights_are_enough_for_every_command() -> Outcome {
+    const DOCUMENTED: &str = include_str!("../../../../docs/redis-layout.md");
+    let block = DOCUMENTED
+        .split("ACL SETUSER cogworker on >PASSWORD ")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let words = block.ok_or("no rights")?.split_whitespace().filter(|word| *word != "\\");
+    let further =
+        DOCUMENTED.lines().find(|line| line.contains("`cogworker jobs`")).ok_or("no further rights")?;
+    let further = further.split('`').nth(1).ok_or("no further rights")?;
+    let rules = format!("{} {further}", words.collect::<Vec<_>>().join(" "));
+    let redis = TestRedisOptions::new().user("operator", "secret", &rules).start()?;
+    let site = Site { redis };
+    site.fill("dead", 600);
+    site.redis.cli(&["LPUSH", "cogworker:queue:q", "{}"]);
+    site.redis.cli(&["HSET", "periodic:schedule", "p", r#"{"cron":"@daily","class":"A","args":[]}"#]);
+    site.redis.cli(&["ACL", "LOG", "RESET"]);
+    let url = site.redis.url_of("operator").ok_or("no such user")?;
+    let mut channel = site.redis.connect()?;
+    channel.command(&["SUBSCRIBE", "cogworker:signal:h:1:a"])?;
+    site.process("h:1:a", "{}", "0", "false");
+    let further: [&[&str]; 9] = [
+        &["jobs", "dead", "list", "--class", "A"],
+        &["jobs", "dead", "retry", "j7"],
+        &["jobs", "dead", "delete", "j8", "-y"],
+        &["jobs", "dead", "delete-all", "--class", "A", "-y"],
+        &["queue", "q", "list"],
+        &["queue", "q", "delete", "-y"],
+        &["cron", "run", "A"],
+        &["cron", "disable", "A"],
+        &["push", "A", "--set", "unique=\"until_executed\"", "--in", "5m"],
+    ];
+    for args in COMMANDS.into_iter().filter(|args| args[0] != "watch").chain(further) {
+        let ran = ran(program(args).env("REDIS_URL", &url))?;
+        // What it names need not be there; what it may not do would be told.
+        assert!(
+            matches!(ran.code, 0 | 1) && !ran.err.contains("NOPERM") && !ran.out.contains("NOPERM"),
+            "{args:?}: {ran:?}"
+        );
+    }
+    let refused = site.redis.cli(&["ACL", "LOG"]);
+    assert!(refused.items().is_empty(), "{refused:?}");
     Ok(())
 }
 
