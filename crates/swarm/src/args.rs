@@ -56,13 +56,29 @@ impl AsRef<Cli> for SwarmArgs {
 
 /// A flag or variable that cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ArgsError {
+#[non_exhaustive]
+pub enum ArgsError {
+    /// It holds something else than it may.
     #[error("{place}: expected {expected}, found {found:?}")]
-    Value { place: &'static str, expected: &'static str, found: OsString },
+    Value {
+        /// The flag or variable.
+        place: &'static str,
+        /// What it may hold.
+        expected: &'static str,
+        /// What it holds.
+        found: OsString,
+    },
+    /// No `-r`.
     #[error("-r: expected the worker's executable, or the folder that it is in, found none")]
     NoProgram,
+    /// `-r` leads to no worker.
     #[error("-r: expected an executable file, found {why}: {path}", path = path.display())]
-    Program { path: PathBuf, why: &'static str },
+    Program {
+        /// Where a worker's executable should be.
+        path: PathBuf,
+        /// What is there.
+        why: &'static str,
+    },
 }
 
 impl SwarmArgs {
@@ -118,9 +134,15 @@ fn whole(
 }
 
 /// The executable that `-r` names. Symbolic links stay: a deployment moves them to the next release.
-fn program(path: &Path) -> Result<PathBuf, ArgsError> {
+///
+/// # Errors
+/// When there is none.
+pub fn program(path: &Path) -> Result<PathBuf, ArgsError> {
     use std::os::unix::fs::PermissionsExt;
 
+    if path.as_os_str().is_empty() {
+        return Err(ArgsError::NoProgram);
+    }
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = if path.is_dir() { path.join(PROGRAM) } else { path };
     let why = match path.metadata() {

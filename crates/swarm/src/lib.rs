@@ -24,6 +24,9 @@ use cogworker_server::config::Config;
 use cogworker_server::{cli, exit_code, logging, supervised};
 use tracing::warn;
 
+/// What `-r` means, for `cogworker` too.
+#[doc(hidden)]
+pub use self::args::{ArgsError, program};
 pub use self::swarm::Swarm;
 
 /// The whole `main` of `cogworkerswarm`: flags, configuration, log, swarm. The configuration is checked before any

@@ -8,4 +8,6 @@ mod periodic;
 mod pushing;
 mod status;
 mod support;
+mod surveying;
 mod unique;
+mod walking;

@@ -16,5 +16,6 @@ mod scripts_periodic;
 mod scripts_push;
 mod scripts_recovery;
 mod scripts_sets;
+mod scripts_walk;
 mod subscriber;
 mod support;
