@@ -29,6 +29,8 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         docs_check::run()?;
         lint::run()?;
     }
+    // What tests start and do not build: the worker of another package.
+    Step::cargo("example worker", &["build", "--package", "example-worker"]).run()?;
     tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
     if !options.fast {
         Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])

@@ -68,7 +68,15 @@ impl JobSet {
         Self { redis, kind, unique_lock_ttl }
     }
 
-    fn key(&self) -> String {
+    pub(crate) fn redis(&self) -> &Redis {
+        &self.redis
+    }
+
+    pub(crate) fn kind(&self) -> SetKind {
+        self.kind
+    }
+
+    pub(crate) fn key(&self) -> String {
         let keys = self.redis.keys();
         match self.kind {
             SetKind::Schedule => keys.schedule(),
@@ -160,7 +168,7 @@ impl JobSet {
         }
     }
 
-    fn to_requeue(&self, raw: &Bytes, now: EpochSeconds) -> Option<Requeue> {
+    pub(crate) fn to_requeue(&self, raw: &Bytes, now: EpochSeconds) -> Option<Requeue> {
         let job = RawJob::parse(raw).ok()?;
         let queue = job.queue()?.to_owned();
         let payload = payload_edit::stamp_enqueued_at(raw, now).ok()?;
@@ -168,7 +176,7 @@ impl JobSet {
         Some(Requeue { entry: raw.clone(), payload, queue, jid, locks })
     }
 
-    async fn requeue_entries(
+    pub(crate) async fn requeue_entries(
         &self,
         entries: Vec<Requeue>,
     ) -> Result<(Vec<RequeueStep>, Option<RedisError>), RedisError> {
@@ -196,7 +204,7 @@ impl JobSet {
         clear_entries(&self.redis, &self.source()).await
     }
 
-    fn source(&self) -> EntrySource {
+    pub(crate) fn source(&self) -> EntrySource {
         EntrySource::SortedSet(self.key())
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
 //! - [`middleware`]: code around each push.
-//! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead.
+//! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead; [`Walk`]: some of it, in steps.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
 //! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
 //! - [`failures`]: what fails, grouped by error.
+//! - [`ServerInfo`], [`WrongKey`]: whether Redis itself is as it should be.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
 //! ```no_run
@@ -30,6 +31,7 @@
 mod activity;
 mod batch;
 mod client;
+mod control;
 mod error;
 pub mod failures;
 pub mod history;
@@ -42,15 +44,20 @@ mod process_states;
 mod processes;
 mod push;
 mod queue;
+mod queue_removal;
+mod server_info;
 mod sink;
 mod stats;
 mod status;
 #[cfg(feature = "otel")]
 mod trace_context;
 mod unique_lock;
+mod walk;
+mod wrong_keys;
 
 pub use activity::HourCount;
 pub use client::Client;
+pub use control::Control;
 pub use error::ClientError;
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
@@ -58,7 +65,11 @@ pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
+pub use queue_removal::ClearedSlice;
+pub use server_info::ServerInfo;
 #[doc(hidden)]
 pub use sink::{Sink, Taken};
 pub use stats::Stats;
 pub use status::Wait;
+pub use walk::{EntryFilter, Walk};
+pub use wrong_keys::WrongKey;

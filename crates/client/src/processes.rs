@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use cogworker_core::formats::{ProcessInfo, Work};
-use cogworker_core::redis::{Call, Redis, RedisError};
+use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts;
 
-use crate::Client;
+use crate::{Client, Control};
 
 /// A worker process, as its last heartbeat described it (PSET-01).
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Process {
     /// # Errors
     /// When Redis does not take the message.
     pub async fn quiet(&self) -> Result<(), RedisError> {
-        self.signal("quiet").await
+        self.send(Control::Quiet).await.map(drop)
     }
 
     /// Asks it to take jobs again.
@@ -104,7 +104,7 @@ impl Process {
     /// # Errors
     /// When Redis does not take the message.
     pub async fn resume(&self) -> Result<(), RedisError> {
-        self.signal("resume").await
+        self.send(Control::Resume).await.map(drop)
     }
 
     /// Asks it to finish its jobs and exit.
@@ -112,11 +112,6 @@ impl Process {
     /// # Errors
     /// When Redis does not take the message.
     pub async fn stop(&self) -> Result<(), RedisError> {
-        self.signal("stop").await
-    }
-
-    async fn signal(&self, message: &str) -> Result<(), RedisError> {
-        let call = Call::new().arg(self.redis.keys().signal_channel(&self.identity)).arg(message);
-        self.redis.command("PUBLISH", call).await.map(|_| ())
+        self.send(Control::Stop).await.map(drop)
     }
 }

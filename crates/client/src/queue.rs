@@ -62,6 +62,10 @@ impl Queue {
         Self { redis, name: name.to_owned() }
     }
 
+    pub(crate) fn redis(&self) -> &Redis {
+        &self.redis
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -124,7 +128,7 @@ impl Queue {
         Ok(deleted == [true])
     }
 
-    fn source(&self) -> EntrySource {
+    pub(crate) fn source(&self) -> EntrySource {
         EntrySource::List(self.redis.keys().queue(&self.name))
     }
 }

@@ -4,9 +4,10 @@
 -- ARGV[1] call number; ARGV[2] periodic id; ARGV[3] slot, epoch s; ARGV[4] jid; ARGV[5] job; ARGV[6] name of the queue;
 --   ARGV[7] '1' for an until_executed entry; ARGV[8] TTL of the running and the unique lock, s; ARGV[9] TTL of the slot's lock, s;
 --   ARGV[10] '1' when a slot missed before the entry was ever known fires (catch-up); ARGV[11] TTL of the status, s, or 0 for
---   none; ARGV[12] now, epoch s, as the status tells it; ARGV[13] class
+--   none; ARGV[12] now, epoch s, as the status tells it; ARGV[13] class;
+--   ARGV[14] '1' when a slot that is blocked has waited long enough: it is used up
 -- Result: {call, what became of it, error or ''}: 'fired'; 'lost' (another process had it, or it is too old);
---   'first' (no catch-up: it only counts as seen); 'blocked' (a run holds the running lock); 'disabled';
+--   'first' (no catch-up: it only counts as seen); 'blocked' (a run holds the running lock); 'skipped' (it does, and the slot is used up); 'disabled';
 --   'duplicate' (the unique lock is held: the slot is used up); 'refused' (the queue does not take it: nothing was written)
 -- Repeat: finds the slot claimed: 'lost'
 
@@ -33,7 +34,11 @@ if not last and ARGV[10] ~= '1' then
   return { call, 'first', trouble }
 end
 if until_executed and redis.call('EXISTS', KEYS[3]) == 1 then
-  return { call, 'blocked', trouble }
+  if ARGV[14] ~= '1' then
+    return { call, 'blocked', trouble }
+  end
+  redis.call('SET', KEYS[1], ARGV[3])
+  return { call, 'skipped', trouble }
 end
 if not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[9]) then
   return { call, 'lost', trouble }

@@ -13,7 +13,10 @@ for index = 2, #KEYS do
   -- A run that ended has released its lock, or holds it for its retry: only while the job is still ours.
   if ARGV[4] ~= '1' or redis.call('LPOS', KEYS[1], job) then
     if owner == jid then
-      redis.call('EXPIRE', KEYS[index], ARGV[2])
+      -- Of a popped job nothing tells that it has not been filed for a retry since, with its lock held for longer.
+      if ARGV[4] == '1' or redis.call('TTL', KEYS[index]) < tonumber(ARGV[2]) then
+        redis.call('EXPIRE', KEYS[index], ARGV[2])
+      end
       held = held + 1
     elseif owner == false and ARGV[3] == '1' then
       redis.call('SET', KEYS[index], jid, 'EX', ARGV[2])

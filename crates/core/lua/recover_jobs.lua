@@ -2,13 +2,14 @@
 -- Whether the process is dead is decided in here, on Redis's clock: its presence is gone and its last beat is old.
 -- KEYS[1] its in-progress LIST; KEYS[2] its process HASH; KEYS[3] last beat HASH; KEYS[4] in-progress identities SET;
 --   KEYS[5] queues SET; KEYS[6] live queues ZSET; KEYS[7] dead ZSET; KEYS[8] repeat orphans LIST;
---   KEYS[9] failed STRING; KEYS[10] throughput HASH; KEYS[11..] what the operations name by position (LISTs, STRINGs)
+--   KEYS[9] failed STRING; KEYS[10] throughput HASH; KEYS[11..] what the operations name by position (LISTs, STRINGs, HASHes)
 -- ARGV[1] call number; ARGV[2] identity; ARGV[3] orphan threshold, s; ARGV[4] most recoveries of a job;
 --   ARGV[5] TTL of an orphan counter, s; ARGV[6] throughput TTL, s; ARGV[7] how long a queue counts as read, s;
---   ARGV[8] the host's clock, epoch s; then operations of 9 each (a position is one of KEYS, or 0), newest job first:
+--   ARGV[8] the host's clock, epoch s; ARGV[9] and ARGV[10] error class and message of a job that is buried, as its status
+--   tells them; then operations of 10 each (a position is one of KEYS, or 0), newest job first:
 --   job, position of its queue, name of its queue, position of its orphan counter, jid, position of its unique lock,
 --   position of its running lock, TTL of the running lock while queued in s, the entry for dead, or '' to
---   leave the job where it is if it would have to go there
+--   leave the job where it is if it would have to go there, position of the status, which is changed where there is one
 -- Result: {call, 1 when the process is alive and nothing was done, codes, jobs still on the list or -1,
 --   {name of a queue that no live process reads, ...}, first error or '', failures not counted, first error of counting
 --   or ''}; code 1 on its queue, d in dead, p parked on repeat orphans, 0 not on the list, e still on the list: refused,
@@ -44,9 +45,9 @@ local function note_reader(name)
   end
 end
 
-for at = 9, #ARGV, 9 do
+for at = 11, #ARGV, 10 do
   local job, queue, counter = ARGV[at], tonumber(ARGV[at + 1]), tonumber(ARGV[at + 3])
-  local jid, code = ARGV[at + 4], nil
+  local jid, status, code = ARGV[at + 4], tonumber(ARGV[at + 9]), nil
   -- A counter of another type, or no number, starts over.
   local times = counter > 0 and redis.pcall('GET', KEYS[counter])
   times = (type(times) == 'string' and tonumber(times) or 0) + 1
@@ -76,6 +77,7 @@ for at = 9, #ARGV, 9 do
         redis.pcall('DEL', KEYS[counter])
         release(tonumber(ARGV[at + 5]), jid)
         release(tonumber(ARGV[at + 6]), jid)
+        note_status(status, now, 'status', 'failed', 'error_class', ARGV[9], 'error_message', ARGV[10])
       elseif code == 1 then
         if counter > 0 then
           redis.pcall('SET', KEYS[counter], times, 'EX', ARGV[5])
@@ -86,6 +88,7 @@ for at = 9, #ARGV, 9 do
           redis.pcall('SET', KEYS[running], jid, 'EX', ARGV[at + 7])
         end
         note_reader(ARGV[at + 2])
+        note_status(status, now, 'status', 'queued')
       end
       redis.call('LREM', inprogress, 1, job)
     end

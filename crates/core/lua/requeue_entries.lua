@@ -22,12 +22,6 @@ local function take(position, jid)
   end
 end
 
-local function note_queued(status)
-  if status > 0 and redis.call('EXISTS', KEYS[status]) == 1 then
-    redis.pcall('HSET', KEYS[status], 'status', 'queued', 'update_time', ARGV[4])
-  end
-end
-
 for at = 5, #ARGV, 8 do
   local entry, jid, unique = ARGV[at], ARGV[at + 4], tonumber(ARGV[at + 5])
   local code = 0
@@ -47,7 +41,7 @@ for at = 5, #ARGV, 8 do
         redis.pcall('SADD', KEYS[2], ARGV[at + 3])
         take(unique, jid)
         take(tonumber(ARGV[at + 6]), jid)
-        note_queued(tonumber(ARGV[at + 7]))
+        note_status(tonumber(ARGV[at + 7]), ARGV[4], 'status', 'queued')
         redis.call('ZREM', KEYS[1], entry)
       end
     end

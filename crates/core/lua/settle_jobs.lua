@@ -16,11 +16,12 @@
 --   kind, job, target position, score, entry, position of attempts, record, position of the orphan counter,
 --   jid, position of the unique lock, position of the running lock, lock TTL in s
 --   'a' (acknowledge, with locks): releases the locks
---   'f' (file): entry into the retry or dead ZSET; the locks are released, or held for the TTL when it is above 0
---   'u' (hand over): entry at the end of the unsettled LIST; the locks are held for the TTL when it is above 0, and
+--   'f' (file): entry into the retry or dead ZSET; the locks are released, or with a TTL above 0 held,
+--   lapsed ones too
+--   'u' (hand over): entry at the end of the unsettled LIST; the locks are held likewise with a TTL above 0, and
 --   else left to whoever files it
 --   'x' (discard): releases the locks
---   'b' (give back): job at the end of the queue LIST; with a TTL above 0 a lapsed running lock is taken again
+--   'b' (give back): job at the end of the queue LIST; with a TTL above 0 the running lock is held, a lapsed one too
 --   then effects, carried out where the outcome they belong to (its number in the batch: acknowledged jobs first) applied:
 --   's' (status): number, position of the status HASH, TTL in s, number of fields, then each field and value
 --   'h' (history): number, record, finished_at in epoch s, position of its list (6 or 7), position of the day's counters
@@ -116,22 +117,15 @@ local function record_attempt(position, record)
   end
 end
 
-local function owns(position, jid)
-  return position > 0 and redis.pcall('GET', KEYS[position]) == jid
-end
-
-local function release_or_hold(position, jid, ttl)
-  if owns(position, jid) then
-    if ttl > 0 then
-      redis.pcall('EXPIRE', KEYS[position], ttl)
-    else
-      redis.pcall('DEL', KEYS[position])
-    end
+local function release(position, jid)
+  if position > 0 and redis.pcall('GET', KEYS[position]) == jid then
+    redis.pcall('DEL', KEYS[position])
   end
 end
 
-local function retake(position, jid, ttl)
-  if position > 0 and ttl > 0 then
+-- One that lapsed meanwhile is taken again.
+local function hold(position, jid, ttl)
+  if position > 0 then
     local owner = redis.pcall('GET', KEYS[position])
     if owner == false or owner == jid then
       try('l', 'SET', KEYS[position], jid, 'EX', ttl)
@@ -166,7 +160,9 @@ for at = first_op, first_effect - 1, 12 do
       local jid, ttl = ARGV[at + 8], tonumber(ARGV[at + 11])
       local unique, running = tonumber(ARGV[at + 9]), tonumber(ARGV[at + 10])
       if kind == 'b' then
-        retake(running, jid, ttl)
+        if ttl > 0 then
+          hold(running, jid, ttl)
+        end
       else
         if kind == 'a' then
           processed = processed + 1
@@ -178,9 +174,12 @@ for at = first_op, first_effect - 1, 12 do
         if counter > 0 then
           redis.pcall('DEL', KEYS[counter])
         end
-        if kind ~= 'u' or ttl > 0 then
-          release_or_hold(unique, jid, ttl)
-          release_or_hold(running, jid, ttl)
+        if ttl > 0 then
+          hold(unique, jid, ttl)
+          hold(running, jid, ttl)
+        elseif kind ~= 'u' then
+          release(unique, jid)
+          release(running, jid)
         end
       end
       if listed then

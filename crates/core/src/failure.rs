@@ -64,6 +64,12 @@ impl Failure {
         limited(&self.message, MESSAGE_LIMIT)
     }
 
+    /// A job whose process died too often while it ran (DEAD-11, DEATH-07).
+    pub fn process_died(max_orphanings: u32) -> Self {
+        let message = format!("orphaned more than {max_orphanings} times: its process died each time");
+        Self::new("Cogworker::ProcessDied", message)
+    }
+
     /// A job that panicked.
     pub fn panic(message: &str, place: Option<&str>) -> Self {
         let backtrace = place.map(|place| vec![format!("panicked at {place}")]).unwrap_or_default();

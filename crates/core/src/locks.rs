@@ -55,6 +55,8 @@ pub struct JobTraces {
     pub orphan_counter: Option<Key>,
     /// Its locks.
     pub locks: JobLocks,
+    /// Its status, where that is changed with it.
+    pub status: Option<Key>,
 }
 
 impl JobTraces {
@@ -64,7 +66,14 @@ impl JobTraces {
         Self {
             orphan_counter: (!jid.is_empty()).then(|| keys.orphanings(jid)),
             locks: JobLocks::of(job, keys),
+            status: None,
         }
+    }
+
+    /// The same, and its status, if it has one.
+    pub fn with_status(job: &RawJob<'_>, keys: &KeySpace) -> Self {
+        let jid = job.jid();
+        Self { status: (!jid.is_empty()).then(|| keys.status(jid)), ..Self::of(job, keys) }
     }
 }
 

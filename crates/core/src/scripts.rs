@@ -11,6 +11,7 @@ mod history;
 mod inprogress;
 mod inspect;
 mod key_positions;
+mod listings;
 mod periodic;
 mod presence;
 mod processes;
@@ -21,6 +22,7 @@ mod scan;
 mod schedule;
 mod settle;
 mod status;
+mod walk;
 
 pub use count::{FailureCount, count_failures};
 pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entries, requeue_entries};
@@ -32,6 +34,7 @@ pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,
 };
+pub use listings::{list_types, unlist_queue};
 pub use periodic::{
     EntryState, Fired, RunningLock, Slot, fire_slot, hold_running_locks, list_periodic, publish_schedule,
 };
@@ -49,6 +52,7 @@ pub use settle::{
     BatchShape, Earlier, Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Traces, settle_jobs,
 };
 pub use status::write_status;
+pub use walk::{Passed, WalkStep, walk_set};
 
 use key_positions::KeyPositions;
 

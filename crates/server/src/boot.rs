@@ -17,6 +17,7 @@ use crate::health::HealthLimits;
 use crate::identity::new_identity;
 use crate::logging::{self, LogHandle, LoggingError};
 use crate::server::{Server, ServerHandle, Watched};
+use crate::supervised::Supervised;
 use crate::{cli, exit_code};
 
 /// Threads for other blocking work (files, names of hosts) beside one for each job: tokio's default.
@@ -77,12 +78,23 @@ where
     S: Send + Sync + 'static,
     E: Display,
 {
-    let config = match cli::start() {
+    let mut config = match cli::start() {
         Ok(loaded) => loaded.config,
         Err(code) => return code,
     };
+    let supervised = match Supervised::attach() {
+        Ok(supervised) => supervised,
+        Err(error) => {
+            eprintln!("cogworker: failed to {error}");
+            return exit_code::CONFIGURATION.into();
+        }
+    };
+    if supervised.is_some() {
+        // One address cannot be had by all: the swarm answers for them.
+        config.health_bind = None;
+    }
     let filter = std::env::var("RUST_LOG").ok();
-    let log = match logging::init(config.logfile.as_deref(), filter.as_deref()) {
+    let log = match logging::init(config.logfile.as_deref(), config.log_format, filter.as_deref()) {
         Ok(log) => log,
         // The program's own log is as good; where it goes is the program's affair.
         Err(LoggingError::AlreadySet(_)) => LogHandle::default(),
@@ -97,7 +109,7 @@ where
         .build();
     match runtime {
         Ok(runtime) => {
-            let code = runtime.block_on(work(config, build, log));
+            let code = runtime.block_on(work(config, build, log, supervised));
             // A blocking job that outlived the shutdown must not hold the process up.
             runtime.shutdown_background();
             code.into()
@@ -109,7 +121,7 @@ where
     }
 }
 
-async fn work<F, Fut, S, E>(config: Config, build: F, log: LogHandle) -> u8
+async fn work<F, Fut, S, E>(config: Config, build: F, log: LogHandle, supervised: Option<Supervised>) -> u8
 where
     F: FnOnce(Boot) -> Fut,
     Fut: Future<Output = Result<App<S>, E>>,
@@ -126,7 +138,18 @@ where
     };
     let (stop, built) = (CancellationToken::new(), CancellationToken::new());
     // As long as that takes, the process must not be taken for dead.
-    let (identity, hostname) = new_identity();
+    let (mut identity, hostname) = new_identity();
+    let (mut link, mut quiet) = (None, false);
+    if let Some(supervised) = supervised {
+        (identity, quiet) = (supervised.identity.clone(), supervised.quiet);
+        link = match supervised.listen(stop.clone()) {
+            Ok(link) => Some(link),
+            Err(error) => {
+                error!("failed to listen to the swarm: {error}");
+                return exit_code::FAILURE;
+            }
+        };
+    }
     let watched = match Watched::start(&config, identity, HealthLimits::of(&config), stop.clone()) {
         Ok(watched) => watched,
         Err(error) => {
@@ -135,7 +158,7 @@ where
         }
     };
     let (started, worker) = mpsc::channel(1);
-    let listening = tokio::spawn(signals.listen(stop.clone(), built.clone(), worker, log));
+    let listening = tokio::spawn(signals.listen(stop.clone(), built.clone(), worker, log, quiet));
     let app = tokio::select! {
         biased;
         () = stop.cancelled() => None,
@@ -153,7 +176,10 @@ where
             return exit_code::FAILURE;
         }
     };
-    let server = Server::watched(config, app, hostname, watched);
+    let server = Server::watched(config, app, hostname, watched, link);
+    if quiet {
+        server.handle().quiet();
+    }
     let _ = started.send(server.handle()).await;
     let result = server.run(stop.cancelled_owned()).await;
     listening.abort();
@@ -192,9 +218,9 @@ impl Signals {
         built: CancellationToken,
         mut started: mpsc::Receiver<ServerHandle>,
         log: LogHandle,
+        mut quiet: bool,
     ) {
         let mut worker: Option<ServerHandle> = None;
-        let mut quiet = false;
         loop {
             tokio::select! {
                 Some(handle) = started.recv(), if worker.is_none() => {

@@ -95,6 +95,7 @@ fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
         concurrency: cli.concurrency,
         queues: cli.queues,
         logfile: cli.logfile,
+        log_format: cli.log_format,
         health_bind: cli.health_bind,
         environment: (name, source),
     };
@@ -112,8 +113,18 @@ fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
 ///
 /// The exit code with which the process should end.
 pub fn start() -> Result<Loaded, ExitCode> {
+    start_as::<Cli>().map(|(_, loaded)| loaded)
+}
+
+/// As [`start`], for a program with further flags.
+///
+/// # Errors
+///
+/// As for [`start`].
+pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
     let env = EnvVars::from_process();
-    let outcome = Cli::try_parse_from(std::env::args_os()).map_err(Error::from).and_then(|cli| {
+    let outcome = P::try_parse_from(std::env::args_os()).map_err(Error::from).and_then(|flags| {
+        let cli = flags.as_ref().clone();
         if !cli.print_config {
             let (name, _) = environment::resolve(cli.environment.as_deref(), &env)?;
             if let Err(error) = environment::export(&env, &name) {
@@ -121,18 +132,18 @@ pub fn start() -> Result<Loaded, ExitCode> {
             }
         }
         let cwd = std::env::current_dir().unwrap_or_default();
-        load_parsed(cli, &env, &cwd).map(Ok)
+        load_parsed(cli, &env, &cwd).map(|loaded| Ok((flags, loaded)))
     });
     // A closed stream is no reason to panic: the exit code still tells.
     let to_stderr = |line: &dyn std::fmt::Display| {
         let _ = writeln!(std::io::stderr(), "cogworker: {line}");
     };
     match outcome {
-        Ok(Ok(loaded)) if loaded.print_config => {
+        Ok(Ok((_, loaded))) if loaded.print_config => {
             let _ = std::io::stdout().write_all(loaded.report().as_bytes());
             Err(exit_code::CLEAN.into())
         }
-        Ok(Ok(loaded)) => Ok(loaded),
+        Ok(Ok(started)) => Ok(started),
         Ok(Err(message)) => {
             to_stderr(&message);
             Err(exit_code::FAILURE.into())

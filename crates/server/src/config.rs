@@ -11,6 +11,7 @@ mod fetch_mode;
 mod file;
 mod key;
 mod layers;
+mod log_format;
 mod nearest;
 mod node;
 mod queue;
@@ -32,6 +33,7 @@ pub use self::fetch_mode::FetchMode;
 pub use self::key::Key;
 pub use self::layers::LoadError;
 pub(crate) use self::layers::{Flags, load};
+pub use self::log_format::LogFormat;
 pub use self::queue::WeightedQueue;
 pub use self::rule::Mismatch;
 pub(crate) use self::rule::check_environment;
@@ -76,6 +78,8 @@ pub struct Config {
     pub environment: String,
     /// The log file; `None` is standard output.
     pub logfile: Option<PathBuf>,
+    /// How the log is written.
+    pub log_format: LogFormat,
     /// Where health checks are answered over HTTP; `None` is nowhere (`docs/operations.md`).
     pub health_bind: Option<SocketAddr>,
     /// Where Redis is.

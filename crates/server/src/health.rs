@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
 
+use self::http::{Check, Checks};
 pub use self::limits::HealthLimits;
 pub(crate) use self::report::Report;
 pub(crate) use self::verdict::stall_reason;
@@ -86,5 +87,13 @@ impl Health {
         };
         let verdict = Verdict::of(&findings, &self.limits);
         Report::new(self, &findings, verdict)
+    }
+}
+
+impl Checks for Health {
+    fn check(&self) -> Check {
+        let report = self.report();
+        let json = serde_json::to_string(&report).unwrap_or_default();
+        Check { live: report.live, ready: report.ready, reasons: report.reasons, json }
     }
 }

@@ -8,11 +8,16 @@ use cogworker_core::jid::random_hex;
 /// same name and pid 1 from its predecessor (P-10).
 pub(crate) fn new_identity() -> (Arc<str>, String) {
     let hostname = hostname();
-    (format!("{hostname}:{}:{}", std::process::id(), random_hex(6)).into(), hostname)
+    (identity_of(&hostname, std::process::id()).into(), hostname)
+}
+
+/// A new one for the process `pid` of this host.
+pub(crate) fn identity_of(hostname: &str, pid: u32) -> String {
+    format!("{hostname}:{pid}:{}", random_hex(6))
 }
 
 /// `$DYNO`, or the host's name.
-fn hostname() -> String {
+pub(crate) fn hostname() -> String {
     let from_env = std::env::var("DYNO").ok();
     let from_kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     from_env
@@ -29,7 +34,7 @@ pub(crate) fn rss_kb() -> Option<u64> {
 }
 
 /// Not from `statm`: that counts pages, which are not of the same size everywhere.
-fn resident_kb(status: &str) -> Option<u64> {
+pub(crate) fn resident_kb(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }

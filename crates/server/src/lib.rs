@@ -37,12 +37,14 @@ mod periodic;
 mod run;
 mod server;
 mod services;
+#[doc(hidden)]
+pub mod supervised;
 #[cfg(feature = "otel")]
 mod tracing_runs;
 
 pub use app::{App, History};
 pub use boot::{Boot, main};
-pub use config::{Config, ConfigBuilder, ConfigError, FetchMode};
+pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
 #[doc(hidden)]

@@ -6,9 +6,13 @@
 //!
 //! Times are UTC. Every line is written at once and as a whole (LOG-14), so nothing is lost in a crash and
 //! several processes can share a file. Control characters are escaped: an event is always one line.
+//! With [`LogFormat::Json`] a line is a JSON object: `time`, `pid`, `level`, `message`, `target`, and the fields.
+//! What a job logs itself carries its jid, class and queue, if it is logged on the job's own task or thread.
 //! `RUST_LOG` chooses what is logged; without it, everything from `info` up.
 
+mod current_run;
 mod format;
+mod json;
 mod sink;
 
 use std::path::{Path, PathBuf};
@@ -17,12 +21,16 @@ use std::sync::Arc;
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
+pub(crate) use self::current_run::as_run;
 use self::format::{LineFields, LineFormat};
+use self::json::{JsonFields, JsonFormat};
 use self::sink::{LogFile, Sink};
+use crate::config::LogFormat;
 
 /// What is logged when nothing else is asked for.
 pub const DEFAULT_FILTER: &str = "info";
@@ -86,8 +94,12 @@ impl LogHandle {
 ///
 /// When the file cannot be opened, the filter is not understood, or the program has a log already (which
 /// a program that embeds a worker may want to ignore).
-pub fn init(logfile: Option<&Path>, filter: Option<&str>) -> Result<LogHandle, LoggingError> {
-    let (subscriber, handle) = subscriber(logfile, filter)?;
+pub fn init(
+    logfile: Option<&Path>,
+    format: LogFormat,
+    filter: Option<&str>,
+) -> Result<LogHandle, LoggingError> {
+    let (subscriber, handle) = subscriber(logfile, format, filter)?;
     subscriber.try_init().map_err(LoggingError::AlreadySet)?;
     Ok(handle)
 }
@@ -99,6 +111,7 @@ pub fn init(logfile: Option<&Path>, filter: Option<&str>) -> Result<LogHandle, L
 /// As for [`init`].
 pub fn subscriber(
     logfile: Option<&Path>,
+    format: LogFormat,
     filter: Option<&str>,
 ) -> Result<(impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync + 'static, LogHandle), LoggingError> {
     let filter = filter.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT_FILTER);
@@ -114,13 +127,18 @@ pub fn subscriber(
         Some(file) => Sink::File(Arc::clone(file)),
         None => Sink::Stdout,
     };
-    let layer = tracing_subscriber::fmt::layer()
-        .with_ansi(sink.is_terminal())
-        .fmt_fields(LineFields)
-        .event_format(LineFormat::new())
-        // A line that cannot be written is lost: the report would go to standard error and panic if
-        // that is closed too.
-        .log_internal_errors(false)
-        .with_writer(sink);
-    Ok((tracing_subscriber::registry().with(filter).with(layer), LogHandle { file }))
+    // A line that cannot be written is lost: the report would go to standard error and panic if that is
+    // closed too.
+    let (text, json) = match format {
+        LogFormat::Text => {
+            let layer =
+                layer().log_internal_errors(false).with_ansi(sink.is_terminal()).fmt_fields(LineFields);
+            (Some(layer.event_format(LineFormat::new()).with_writer(sink)), None)
+        }
+        LogFormat::Json => {
+            let layer = layer().log_internal_errors(false).with_ansi(false).fmt_fields(JsonFields);
+            (None, Some(layer.event_format(JsonFormat::new()).with_writer(sink)))
+        }
+    };
+    Ok((tracing_subscriber::registry().with(filter).with(text).with(json), LogHandle { file }))
 }

@@ -21,6 +21,7 @@ use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
 use crate::panic_guard;
 use crate::services::watchdog::Watchdog;
+use crate::supervised::Link;
 
 /// A worker that can be embedded in a program of your own. See [`main`](crate::main) for the
 /// usual way: an executable with the standard flags and signals.
@@ -31,6 +32,8 @@ pub struct Server {
     config: Config,
     /// Answers health checks already.
     watched: Option<Watched>,
+    /// The line to the supervisor that started this process.
+    link: Option<Link>,
     registry: Registry,
     identity: Arc<str>,
     hostname: String,
@@ -105,10 +108,12 @@ impl Server {
         app: App<S>,
         hostname: String,
         watched: Watched,
+        link: Option<Link>,
     ) -> Self {
         let Health { identity, stop, .. } = &*watched.health;
         let mut server = Self::with(config, app, (identity.clone(), hostname), stop.clone());
         server.watched = Some(watched);
+        server.link = link;
         server
     }
 
@@ -122,6 +127,7 @@ impl Server {
             limits: HealthLimits::of(&config),
             config,
             watched: None,
+            link: None,
             registry: app.into_registry(),
             identity,
             hostname,
@@ -166,6 +172,9 @@ impl Server {
             None => Watched::start(&self.config, self.identity.clone(), self.limits, stop.clone())?,
         };
         health.built();
+        if let Some(link) = &self.link {
+            link.tell_ready(health.clone());
+        }
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
         std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {

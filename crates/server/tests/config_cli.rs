@@ -127,6 +127,8 @@ fn p_59_print_config_says_each_value_and_its_source_but_no_password() {
         "b",
         "--health-bind",
         "127.0.0.1:7433",
+        "--log-format",
+        "json",
         "--print-config",
     ];
     let loaded = cli::load(args, &env, dir.path()).unwrap();
@@ -143,6 +145,7 @@ periodic_catch_up: true                 # default
 shutdown_timeout: 25                    # default
 environment: \"production\"               # env RAILS_ENV
 logfile: ~                              # default
+log_format: json                        # flag --log-format
 health_bind: \"127.0.0.1:7433\"           # flag --health-bind
 redis: \"redis://:***@127.0.0.1:6379/0\"  # c.yml:3
 redis_key_prefix: \"a\"                   # c.yml:4

@@ -8,7 +8,7 @@ use std::time::Duration;
 use cogworker_core::redis_config::{HostPort, Topology};
 use cogworker_server::cli::{self, Loaded};
 use cogworker_server::config::{EnvVars, Key, Source};
-use cogworker_server::{Config, FetchMode, exit_code};
+use cogworker_server::{Config, FetchMode, LogFormat, exit_code};
 use proptest::prelude::*;
 
 /// A folder with one configuration file, and the variables and flags beside it.
@@ -111,7 +111,7 @@ fn conf_04_expressions_symbols_and_repeated_queues_are_read() {
 #[test]
 fn each_key_is_read_with_and_without_a_colon() {
     let file = "concurrency: 4\nqueues: [a]\nfetch: basic\nfetch_idle_max_interval: 0.5\norphan_threshold: 60\n\
-        max_orphanings: 5\nunique_lock_ttl: 3600\nperiodic_catch_up: no\nshutdown_timeout: 8\nlogfile: log/w.log\n\
+        max_orphanings: 5\nunique_lock_ttl: 3600\nperiodic_catch_up: no\nshutdown_timeout: 8\nlogfile: log/w.log\nlog_format: json\n\
         health_bind: \"[::1]:7433\"\nredis: redis://h/3\nredis_key_prefix: \"p:\"\nredis_connect_timeout: 2\nredis_command_timeout: 3\n";
     let with_colons: String = file.lines().map(|line| format!(":{line}\n")).collect();
     let plain = given(file);
@@ -124,6 +124,7 @@ fn each_key_is_read_with_and_without_a_colon() {
     assert!(!config.periodic_catch_up);
     assert_eq!(config.shutdown_timeout, Duration::from_secs(8));
     assert_eq!(config.logfile, Some(plain.dir.path().join("log/w.log")));
+    assert_eq!(config.log_format, LogFormat::Json);
     assert_eq!(config.health_bind.unwrap().to_string(), "[::1]:7433");
     assert_eq!(config.redis.to_string(), "redis://h:6379/3");
     assert_eq!(config.redis.key_prefix.as_deref(), Some("p:"));
@@ -147,6 +148,7 @@ fn each_key_is_read_from_its_variable() {
         ("COGWORKER_PERIODIC_CATCH_UP", "false"),
         ("COGWORKER_SHUTDOWN_TIMEOUT", "0"),
         ("COGWORKER_LOGFILE", "/srv/w.log"),
+        ("COGWORKER_LOG_FORMAT", "json"),
         ("COGWORKER_HEALTH_BIND", "0.0.0.0:80"),
         ("REDIS_URL", "redis://h/3"),
         ("COGWORKER_REDIS_KEY_PREFIX", "p:"),
@@ -321,7 +323,7 @@ fn redis_url_replaces_the_server_of_the_file_but_not_its_prefix_and_timeouts() {
 #[test]
 fn p_59_each_error_in_the_file_names_file_line_key_expected_and_found() {
     let known = "concurrency, queues, fetch, fetch_idle_max_interval, orphan_threshold, max_orphanings, \
-        unique_lock_ttl, periodic_catch_up, shutdown_timeout, logfile, health_bind, redis, redis_key_prefix, \
+        unique_lock_ttl, periodic_catch_up, shutdown_timeout, logfile, log_format, health_bind, redis, redis_key_prefix, \
         redis_connect_timeout, redis_command_timeout";
     let queue_name =
         "a queue name of 1 to 255 bytes without commas, control characters or spaces at its ends";
@@ -336,6 +338,7 @@ fn p_59_each_error_in_the_file_names_file_line_key_expected_and_found() {
         ("concurrency: 1.5", "c.yml:1: concurrency: expected a whole number from 1 to 65536, found 1.5".into()),
         ("concurrency: 010", "c.yml:1: concurrency: expected a whole number from 1 to 65536, found 010".into()),
         ("concurrency: [1]", "c.yml:1: concurrency: expected a whole number from 1 to 65536, found a list".into()),
+        ("log_format: xml", "c.yml:1: log_format: expected text or json, found \"xml\"".into()),
         ("health_bind: 7433", "c.yml:1: health_bind: expected an IP address and a port such as 127.0.0.1:7433, found 7433".into()),
         ("health_bind: localhost:7433", "c.yml:1: health_bind: expected an IP address and a port such as 127.0.0.1:7433, found \"localhost:7433\"".into()),
         ("fetch_idle_max_interval: 0", "c.yml:1: fetch_idle_max_interval: expected seconds from 0.001 to 3600, found 0".into()),
@@ -431,6 +434,9 @@ fn p_59_each_error_in_the_environment_names_the_variable() {
 fn variables_of_the_swarm_and_of_container_platforms_are_no_error() {
     let given = without_file().env(&[
         ("COGWORKER_COUNT", "2"),
+        ("COGWORKER_MEMORY_LIMIT", "500"),
+        ("COGWORKER_BOOT_TIMEOUT", "60"),
+        ("COGWORKER_SWARM_CHILD", "1"),
         ("COGWORKER_RELOAD", "true"),
         ("COGWORKER_PORT", "tcp://10.0.0.1:80"),
         ("COGWORKER_SERVICE_HOST", "10.0.0.1"),

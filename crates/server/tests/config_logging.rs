@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cogworker_server::config::LogFormat;
 use cogworker_server::logging::{self, LoggingError};
 use tracing::subscriber::with_default;
 
@@ -21,7 +22,7 @@ fn lines(path: &Path) -> Vec<String> {
 fn a_line_has_time_pid_level_message_fields_and_the_fields_of_spans() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), None).unwrap();
+    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
     with_default(subscriber, || {
         tracing::info!(queue = "low", count = 3, note = "two words", empty = "", "started {}", 1);
         let outer = tracing::info_span!("run", jid = "abc").entered();
@@ -47,7 +48,7 @@ fn a_line_has_time_pid_level_message_fields_and_the_fields_of_spans() {
 fn log_14_each_line_is_in_the_file_as_soon_as_it_is_logged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), None).unwrap();
+    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
     with_default(subscriber, || {
         for count in 1..=3 {
             tracing::info!("line");
@@ -60,7 +61,8 @@ fn log_14_each_line_is_in_the_file_as_soon_as_it_is_logged() {
 fn the_filter_chooses_levels_and_targets() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), Some("warn,chatty=debug")).unwrap();
+    let (subscriber, _) =
+        logging::subscriber(Some(&path), LogFormat::Text, Some("warn,chatty=debug")).unwrap();
     with_default(subscriber, || {
         tracing::info!("hidden");
         tracing::debug!(target: "chatty", "shown");
@@ -72,7 +74,7 @@ fn the_filter_chooses_levels_and_targets() {
 fn a_reopened_log_goes_on_in_a_new_file_under_the_old_name() {
     let dir = tempfile::tempdir().unwrap();
     let (path, rotated) = (dir.path().join("log"), dir.path().join("log.1"));
-    let (subscriber, handle) = logging::subscriber(Some(&path), None).unwrap();
+    let (subscriber, handle) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
     with_default(subscriber, || {
         tracing::info!("first");
         std::fs::rename(&path, &rotated).unwrap();
@@ -90,7 +92,7 @@ fn a_log_that_cannot_be_reopened_goes_on_in_the_old_file() {
     let (folder, moved) = (dir.path().join("logs"), dir.path().join("moved"));
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("log");
-    let (subscriber, handle) = logging::subscriber(Some(&path), None).unwrap();
+    let (subscriber, handle) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
     with_default(subscriber, || {
         std::fs::rename(&folder, &moved).unwrap();
         let error = handle.reopen().unwrap_err();
@@ -105,7 +107,7 @@ fn a_log_is_appended_to() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     for _ in 0..2 {
-        let (subscriber, _) = logging::subscriber(Some(&path), Some("")).unwrap();
+        let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, Some("")).unwrap();
         with_default(subscriber, || tracing::info!("again"));
     }
     assert_eq!(lines(&path).len(), 2);
@@ -113,7 +115,7 @@ fn a_log_is_appended_to() {
 
 #[test]
 fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
-    let error = |path: Option<&Path>, filter| match logging::subscriber(path, filter) {
+    let error = |path: Option<&Path>, filter| match logging::subscriber(path, LogFormat::Text, filter) {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     };
@@ -128,4 +130,39 @@ fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
         ),
         "{message}"
     );
+}
+
+#[test]
+fn a_line_of_json_is_an_object_with_the_fields_of_the_event_and_its_spans() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Json, None).unwrap();
+    with_default(subscriber, || {
+        let outer =
+            tracing::info_span!("run", jid = "abc", class = "A", late = tracing::field::Empty).entered();
+        let inner = tracing::info_span!("step", class = "B").entered();
+        outer.record("late", 7);
+        tracing::warn!(duration_s = 1.5, ok = false, pid = "x", nan = f64::NAN, "a\n{}", "é\"");
+        drop((inner, outer));
+        tracing::info!(big = u64::MAX, text = %"y".repeat(10_001), "z");
+    });
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut lines {
+        let time = line.as_object_mut().unwrap().remove("time").unwrap();
+        assert_eq!(time.as_str().unwrap().len(), 24);
+        assert_eq!(line["pid"], std::process::id());
+        line["pid"] = 0.into();
+    }
+    let target = "config_logging";
+    assert_eq!(
+        lines[0],
+        serde_json::json!({
+            "pid": 0, "level": "WARN", "message": "a\né\"", "target": target, "jid": "abc", "class": "B",
+            "late": 7, "duration_s": 1.5, "ok": false, "pid_": "x", "nan": "NaN",
+        })
+    );
+    assert_eq!(lines[1]["big"], u64::MAX);
+    assert_eq!(lines[1]["text"].as_str().unwrap().chars().count(), 10_001);
 }

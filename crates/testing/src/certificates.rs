@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::fetch::{FetchError, run, write_error};
+use cogworker_local_redis::FetchError;
+use cogworker_local_redis::fetch::{run, write_error};
 
 /// File names in the server's folder.
 pub(crate) const CA_CERTIFICATE: &str = "ca.crt";

@@ -48,29 +48,17 @@ mod wait;
 #[cfg(feature = "servers")]
 mod certificates;
 #[cfg(feature = "servers")]
-mod debian_packages;
-#[cfg(feature = "servers")]
 mod fault_proxy;
-#[cfg(feature = "servers")]
-mod fetch;
 #[cfg(feature = "servers")]
 mod frames;
 #[cfg(feature = "servers")]
 mod memory;
-#[cfg(feature = "servers")]
-mod parent_watch;
 #[cfg(feature = "servers")]
 mod ports;
 #[cfg(feature = "servers")]
 mod proxy_link;
 #[cfg(feature = "servers")]
 mod proxy_state;
-#[cfg(feature = "servers")]
-mod python_wheels;
-#[cfg(feature = "servers")]
-mod redis_binary;
-#[cfg(feature = "servers")]
-mod redis_search;
 #[cfg(feature = "servers")]
 mod replication;
 #[cfg(feature = "servers")]
@@ -104,11 +92,9 @@ pub use test_context::{context, context_of, interrupt};
 pub use wait::wait_until;
 
 #[cfg(feature = "servers")]
+pub use cogworker_local_redis::{FetchError, RedisBinary, RedisBinaryError};
+#[cfg(feature = "servers")]
 pub use fault_proxy::{Fault, FaultProxy};
-#[cfg(feature = "servers")]
-pub use fetch::FetchError;
-#[cfg(feature = "servers")]
-pub use redis_binary::{RedisBinary, RedisBinaryError};
 #[cfg(feature = "servers")]
 pub use resp::{Resp, RespError};
 #[cfg(feature = "servers")]

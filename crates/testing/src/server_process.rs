@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::parent_watch::ParentWatch;
+use cogworker_local_redis::ParentWatch;
+
 use crate::test_redis_error::START_DEADLINE;
 use crate::{TestRedisError, signal, wait_until};
 

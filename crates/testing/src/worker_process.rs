@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::parent_watch::ParentWatch;
+use cogworker_local_redis::ParentWatch;
+
 use crate::worker_log::{Found, WorkerLog};
 use crate::{SignalError, signal, wait_until};
 

@@ -10,4 +10,6 @@ mod process_states;
 mod pushing;
 mod status;
 mod support;
+mod surveying;
 mod unique;
+mod walking;

@@ -11,6 +11,7 @@ use fred::types::{ClusterHash, CustomCommand, Value};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
+use super::error::words;
 use super::reply::{Replies, Reply};
 use super::script::{Call, Script};
 use super::{RedisError, hardened};
@@ -137,7 +138,7 @@ impl Redis {
             loop {
                 let error = tokio::select! {
                     error = errors.recv() => match error {
-                        Ok((error, _)) => Some(error.details().to_owned()),
+                        Ok((error, _)) => Some(words(error.details()).to_owned()),
                         Err(RecvError::Lagged(_)) => continue,
                         Err(RecvError::Closed) => return,
                     },

@@ -108,7 +108,7 @@ impl RedisError {
     }
 
     pub(super) fn from_fred(error: &FredError) -> Self {
-        let details = error.details().to_owned();
+        let details = words(error.details()).to_owned();
         match error.kind() {
             ErrorKind::Config | ErrorKind::Url | ErrorKind::Tls => Self::Config(details),
             ErrorKind::Auth => Self::Auth(details),
@@ -128,6 +128,15 @@ impl RedisError {
     pub(super) fn is_noscript(error: &FredError) -> bool {
         error.details().starts_with("NOSCRIPT")
     }
+}
+
+/// A system's error in its own words: the library gives what `Debug` makes of it.
+pub(super) fn words(details: &str) -> &str {
+    let of = |kind: &str, opening: &str| {
+        let (_, rest) = details.strip_prefix(kind)?.split_once(opening)?;
+        rest.strip_suffix("\" }")
+    };
+    of("Os {", "message: \"").or_else(|| of("Custom {", "error: \"")).unwrap_or(details)
 }
 
 /// True for the text of an error reply, which starts with a code in capitals.
@@ -201,6 +210,17 @@ mod tests {
         }
         assert!(RedisError::TimedOut("5 s".into()).condemns_connection());
         assert!(!RedisError::Disconnected("closed".into()).condemns_connection());
+    }
+
+    #[test]
+    fn a_systems_error_is_told_in_its_own_words() {
+        let refused = r#"Os { code: 111, kind: ConnectionRefused, message: "Connection refused" }"#;
+        assert_eq!(words(refused), "Connection refused");
+        let unknown = r#"Custom { kind: Uncategorized, error: "failed to lookup address information" }"#;
+        assert_eq!(words(unknown), "failed to lookup address information");
+        for other in ["OOM command not allowed", "Os {", "Kind(UnexpectedEof)", ""] {
+            assert_eq!(words(other), other);
+        }
     }
 
     #[test]

@@ -11,8 +11,10 @@ use crate::time::EpochSeconds;
 
 static PEEK_ENTRIES: Script = Script::new("peek_entries", include_str!("../../lua/peek_entries.lua"));
 static DELETE_ENTRIES: Script = Script::new("delete_entries", include_str!("../../lua/delete_entries.lua"));
-static REQUEUE_ENTRIES: Script =
-    Script::new("requeue_entries", include_str!("../../lua/requeue_entries.lua"));
+static REQUEUE_ENTRIES: Script = Script::new(
+    "requeue_entries",
+    concat!(include_str!("../../lua/parts/note_status.lua"), include_str!("../../lua/requeue_entries.lua")),
+);
 
 /// Where entries are.
 #[derive(Debug, Clone, PartialEq, Eq)]

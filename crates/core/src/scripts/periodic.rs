@@ -40,6 +40,8 @@ pub struct Slot<'a> {
     pub class: &'a str,
     /// How long its status is kept, s, if it has one (STAT-01).
     pub status_ttl: Option<u64>,
+    /// True when it is used up if a run still holds the entry's running lock (TICK-26).
+    pub last_look: bool,
     /// True when a slot fires that was due before the entry was ever known (TICK-21).
     pub catch_up: bool,
 }
@@ -55,6 +57,8 @@ pub enum Fired {
     First,
     /// The entry's last run has not ended (TICK-25).
     Blocked,
+    /// The same at the last look: the slot is used up (TICK-26).
+    Skipped,
     /// The entry is switched off (TICK-16).
     Disabled,
     /// An equal job holds the unique lock; the slot is used up.
@@ -86,7 +90,8 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         .arg(if slot.catch_up { "1" } else { "0" })
         .arg(slot.status_ttl.unwrap_or(0))
         .arg(EpochSeconds::now().as_f64())
-        .arg(slot.class);
+        .arg(slot.class)
+        .arg(if slot.last_look { "1" } else { "0" });
     if let Some(lock) = slot.unique_lock {
         call.push_key(lock);
     }
@@ -96,6 +101,7 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         "lost" => Fired::Lost,
         "first" => Fired::First,
         "blocked" => Fired::Blocked,
+        "skipped" => Fired::Skipped,
         "disabled" => Fired::Disabled,
         "duplicate" => Fired::Duplicate,
         "refused" => Fired::Refused,

@@ -16,6 +16,7 @@ static FILE_RECORDS: Script = Script::new(
     concat!(
         include_str!("../../lua/parts/release.lua"),
         include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/parts/note_status.lua"),
         include_str!("../../lua/file_records.lua"),
     ),
 );
@@ -71,12 +72,13 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
         .key(keys.throughput(epoch_hour(EpochSeconds::now())))
         .key(keys.quarantined_unsettled_records())
         .arg(THROUGHPUT_TTL.as_secs())
-        .arg(UNUSABLE_TTL.as_secs());
+        .arg(UNUSABLE_TTL.as_secs())
+        .arg(EpochSeconds::now().as_f64());
     let mut positions = KeyPositions::default();
     for filing in filings {
         match filing {
             Filing::File { element, target, score, entry, counted, traces } => {
-                let JobTraces { orphan_counter, locks } = traces;
+                let JobTraces { orphan_counter, locks, status } = traces;
                 call.push(if counted { "c" } else { "f" });
                 call.push(element);
                 positions.push(Some(target), &mut call);
@@ -86,11 +88,12 @@ pub async fn file_records(redis: &Redis, source: Key, filings: Vec<Filing>) -> R
                 call.push(locks.jid);
                 positions.push(locks.unique, &mut call);
                 positions.push(locks.running, &mut call);
+                positions.push(status, &mut call);
             }
             Filing::Unusable { element } => {
                 call.push("q");
                 call.push(element);
-                for nothing in ["0", "", "", "0", "", "0", "0"] {
+                for nothing in ["0", "", "", "0", "", "0", "0", "0"] {
                     call.push(nothing);
                 }
             }

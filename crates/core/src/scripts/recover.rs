@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{BATCH_BYTES, BATCH_LIMIT, FailureCount, KeyPositions, Step};
+use crate::failure::Failure;
 use crate::formats::{PRESENCE_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::locks::JobTraces;
 use crate::redis::{Call, Redis, RedisError, Script};
@@ -15,6 +16,7 @@ static RECOVER_JOBS: Script = Script::new(
     concat!(
         include_str!("../../lua/parts/release.lua"),
         include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/parts/note_status.lua"),
         include_str!("../../lua/recover_jobs.lua"),
     ),
 );
@@ -23,6 +25,7 @@ static COMPLETE_BURIALS: Script = Script::new(
     concat!(
         include_str!("../../lua/parts/release.lua"),
         include_str!("../../lua/parts/count_failed.lua"),
+        include_str!("../../lua/parts/note_status.lua"),
         include_str!("../../lua/complete_burials.lua"),
     ),
 );
@@ -108,6 +111,7 @@ pub async fn recover_jobs(
 ) -> Result<Recovered, RedisError> {
     let keys = redis.keys();
     let now = EpochSeconds::now();
+    let death = Failure::process_died(limits.max_orphanings);
     let mut call = Call::new()
         .key(keys.inprogress(identity))
         .key(keys.process(identity))
@@ -125,19 +129,22 @@ pub async fn recover_jobs(
         .arg(ORPHAN_COUNTER_TTL.as_secs())
         .arg(THROUGHPUT_TTL.as_secs())
         .arg(PRESENCE_TTL.as_secs())
-        .arg(now.as_f64() as u64);
+        .arg(now.as_f64() as u64)
+        .arg(&*death.class)
+        .arg(death.limited_message());
     let mut positions = KeyPositions::default();
     for orphan in orphans {
         call.push(orphan.job);
         positions.push(Some(keys.queue(&orphan.queue)), &mut call);
         call.push(orphan.queue);
-        let JobTraces { orphan_counter, locks } = orphan.traces;
+        let JobTraces { orphan_counter, locks, status } = orphan.traces;
         positions.push(orphan_counter, &mut call);
         call.push(locks.jid);
         positions.push(locks.unique, &mut call);
         positions.push(locks.running, &mut call);
         call.push(if locks.until_executed { limits.lock_ttl } else { 0 });
         call.push(orphan.burial.unwrap_or_default());
+        positions.push(status, &mut call);
     }
     let mut replies = redis.call(&RECOVER_JOBS, call).await?;
     if replies.take()?.int()? == 1 {
@@ -218,16 +225,18 @@ pub async fn complete_burials(
         .key(keys.dead())
         .key(keys.stats_failed())
         .key(keys.throughput(epoch_hour(EpochSeconds::now())))
-        .arg(THROUGHPUT_TTL.as_secs());
+        .arg(THROUGHPUT_TTL.as_secs())
+        .arg(EpochSeconds::now().as_f64());
     let mut positions = KeyPositions::default();
     for RawBurial { job, entry, traces } in burials {
-        let JobTraces { orphan_counter, locks } = traces;
+        let JobTraces { orphan_counter, locks, status } = traces;
         call.push(job);
         call.push(entry);
         positions.push(orphan_counter, &mut call);
         call.push(locks.jid);
         positions.push(locks.unique, &mut call);
         positions.push(locks.running, &mut call);
+        positions.push(status, &mut call);
     }
     let mut replies = redis.call(&COMPLETE_BURIALS, call).await?;
     let steps = Step::read_all(&replies.take()?.bytes()?)?;

@@ -255,7 +255,7 @@ impl SettleBatch {
         let lock_ttl = if locks.until_executed { lock_ttl } else { 0 };
         self.operate(Operation {
             target: Some(queue),
-            traces: Traces { attempt: None, job: JobTraces { orphan_counter: None, locks: locks.clone() } },
+            traces: Traces { attempt: None, job: JobTraces { locks: locks.clone(), ..JobTraces::default() } },
             lock_ttl,
             ..Operation::new("b", job)
         });
@@ -331,11 +331,13 @@ pub async fn settle_jobs(
         call.push(operation.entry);
         positions.push(attempts, &mut call);
         call.push(record.unwrap_or_default());
-        let JobTraces { orphan_counter, locks } = operation.traces.job;
+        let JobTraces { orphan_counter, locks, .. } = operation.traces.job;
         positions.push(orphan_counter, &mut call);
         call.push(locks.jid);
         positions.push(locks.unique, &mut call);
-        positions.push(locks.running, &mut call);
+        // Held only where it was ever taken.
+        let running = locks.running.filter(|_| operation.lock_ttl == 0 || locks.until_executed);
+        positions.push(running, &mut call);
         call.push(operation.lock_ttl);
     }
     for (outcome, effect) in batch.effects {
@@ -375,17 +377,14 @@ pub async fn settle_jobs(
         side_errors.push((SideStep::of_code(&code)?, replies.error(&text).await));
     }
     let earlier = Earlier::read(replies.take()?)?;
-    let steps = BatchShape::new(batch.order).in_order(acknowledged, operations);
-    Ok(Settled {
-        steps: steps.ok_or_else(|| RedisError::UnexpectedReply {
-            expected: "a code for each outcome",
-            found: "fewer".into(),
-        })?,
-        uncounted: (processed, failed),
-        error,
-        side_errors,
-        earlier,
-    })
+    let Some(steps) = BatchShape::new(batch.order).in_order(acknowledged, operations) else {
+        // It came late, and nothing was done.
+        let found = "fewer".into();
+        return Err(
+            error.unwrap_or(RedisError::UnexpectedReply { expected: "a code for each outcome", found })
+        );
+    };
+    Ok(Settled { steps, uncounted: (processed, failed), error, side_errors, earlier })
 }
 
 /// The number of each outcome in the script's count: acknowledged jobs first.

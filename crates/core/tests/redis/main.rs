@@ -17,5 +17,6 @@ mod scripts_processes;
 mod scripts_push;
 mod scripts_recovery;
 mod scripts_sets;
+mod scripts_walk;
 mod subscriber;
 mod support;

@@ -59,8 +59,11 @@ async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {
     let mut batch = SettleBatch::new(Held::Listed, (0, 0));
     for name in NAMES {
         let (job, locks) = (Bytes::from_static(name.as_bytes()), JobLocks::default());
-        let traces =
-            JobTraces { orphan_counter: Some("cogworker:orphanings:x".into()), locks: locks.clone() };
+        let traces = JobTraces {
+            orphan_counter: Some("cogworker:orphanings:x".into()),
+            locks: locks.clone(),
+            status: None,
+        };
         batch.acknowledge(job.clone(), &traces);
         batch.give_back(job, redis.keys().queue(name), &locks, 0);
     }

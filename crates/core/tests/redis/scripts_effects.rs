@@ -150,3 +150,32 @@ async fn a_retry_that_is_handed_over_holds_its_locks_until_it_is_due_uniq_13() -
     assert!((89_990..=90_000).contains(&server.cli(&["TTL", "cogworker:unique:u"]).as_int().unwrap_or(0)));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_retry_takes_lapsed_locks_again_but_no_others_and_none_it_never_had_runlk_03_hook_13() -> Outcome {
+    let (server, redis) = start().await?;
+    let (unique, running) = ("cogworker:unique:u", "periodic:running:p");
+    let file = async |locks: cogworker_core::locks::JobLocks| {
+        server.cli(&["LPUSH", LIST, "job"]);
+        settle(&redis, |batch| {
+            let traces = Traces { attempt: None, job: JobTraces { locks, ..JobTraces::default() } };
+            batch.file(raw("job"), "cogworker:retry".into(), NOW, b"entry".to_vec(), traces, 500);
+        })
+        .await
+    };
+    file(with_locks()).await?;
+    for lock in [unique, running] {
+        assert_eq!(server.cli(&["GET", lock]), "j");
+        assert_eq!(server.cli(&["TTL", lock]), 500);
+    }
+    server.cli(&["MSET", unique, "another", running, "another"]);
+    file(with_locks()).await?;
+    for lock in [unique, running] {
+        assert_eq!(server.cli(&["GET", lock]), "another");
+        assert_eq!(server.cli(&["TTL", lock]), -1);
+    }
+    server.cli(&["DEL", unique, running]);
+    file(cogworker_core::locks::JobLocks { unique: None, until_executed: false, ..with_locks() }).await?;
+    assert_eq!(server.cli(&["EXISTS", running]), 0, "such runs never take it");
+    Ok(())
+}

@@ -241,7 +241,7 @@ async fn an_acknowledged_job_loses_its_orphan_counter_and_a_lost_one_keeps_it_rf
 
 /// What a job without locks leaves.
 pub(crate) fn counted(jid: &str) -> JobTraces {
-    JobTraces { orphan_counter: Some(format!("cogworker:orphanings:{jid}")), locks: NONE }
+    JobTraces { orphan_counter: Some(format!("cogworker:orphanings:{jid}")), locks: NONE, status: None }
 }
 
 /// A job `j` with both locks, under keys of the test's own.

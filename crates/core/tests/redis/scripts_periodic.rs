@@ -17,6 +17,7 @@ fn slot(at: i64, jid: &str) -> Slot<'_> {
         lock_ttl: 86_400,
         class: "TickJob",
         status_ttl: None,
+        last_look: false,
         catch_up: true,
     }
 }
@@ -189,5 +190,33 @@ async fn fire_slot_says_that_the_job_is_queued_where_statuses_are_kept_stat_01()
     }
     let ttl = server.cli(&["TTL", "status:kept"]).as_int().unwrap_or(0);
     assert!((590..=600).contains(&ttl), "{ttl}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slot_that_is_still_blocked_at_its_last_look_is_used_up_tick_26() -> Outcome {
+    let (server, redis) = start().await?;
+    assert_eq!(fire(&redis, slot(60, "a")).await?, Fired::Fired);
+    assert_eq!(fire(&redis, slot(120, "b")).await?, Fired::Blocked);
+    assert_eq!(server.cli(&["GET", "periodic:last_slot:p"]), "60");
+    let last = Slot { last_look: true, ..slot(120, "c") };
+    assert_eq!(fire(&redis, last).await?, Fired::Skipped);
+    server.cli(&["DEL", "periodic:running:p"]);
+    assert_eq!(fire(&redis, slot(120, "d")).await?, Fired::Lost, "for every process, later ones too");
+    assert_eq!(fire(&redis, Slot { last_look: true, ..slot(180, "e") }).await?, Fired::Fired);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_lock_of_a_popped_run_is_never_shortened_runlk_11() -> Outcome {
+    let (server, redis) = start().await?;
+    // Filed for a retry since the heartbeat looked, or not.
+    server.cli(&["SET", "filed", "a", "EX", "86400"]);
+    server.cli(&["SET", "running", "b", "EX", "5"]);
+    let lock = |key: &str, jid: &str| RunningLock { key: key.into(), jid: jid.into(), job: Bytes::new() };
+    let runs = [lock("filed", "a"), lock("running", "b")];
+    scripts::hold_running_locks(&redis, ME, 420, false, Held::Popped, &runs).await?;
+    let ttl = |key| server.cli(&["TTL", key]).as_int().unwrap_or(0);
+    assert!(ttl("filed") > 86_000 && ttl("running") > 400, "{} {}", ttl("filed"), ttl("running"));
     Ok(())
 }

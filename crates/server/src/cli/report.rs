@@ -31,6 +31,7 @@ fn value(config: &Config, key: Key) -> String {
         Key::ShutdownTimeout => config.shutdown_timeout.as_secs_f64().to_string(),
         Key::Environment => format!("{:?}", config.environment),
         Key::Logfile => optional(config.logfile.as_ref().map(|path| path.display().to_string())),
+        Key::LogFormat => config.log_format.to_string(),
         Key::HealthBind => optional(config.health_bind.map(|address| address.to_string())),
         Key::Redis => format!("{:?}", config.redis.to_string()),
         Key::RedisKeyPrefix => optional(config.redis.key_prefix.clone()),

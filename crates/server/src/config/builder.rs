@@ -7,7 +7,7 @@ use std::time::Duration;
 use cogworker_core::redis_config::{RedisConfig, RedisConfigError};
 
 use super::rule::{self, Mismatch};
-use super::{Config, FetchMode, Key, queue};
+use super::{Config, FetchMode, Key, LogFormat, queue};
 
 /// A configuration that cannot work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +52,7 @@ impl Default for ConfigBuilder {
             shutdown_timeout: Duration::from_secs(25),
             environment: "development".into(),
             logfile: None,
+            log_format: LogFormat::Text,
             health_bind: None,
             redis: RedisConfig::default(),
             timings: super::Timings::default(),
@@ -130,6 +131,12 @@ impl ConfigBuilder {
     /// The log file; without one, standard output.
     pub fn logfile(mut self, path: impl Into<PathBuf>) -> Self {
         self.config.logfile = Some(path.into());
+        self
+    }
+
+    /// How the log is written.
+    pub fn log_format(mut self, format: LogFormat) -> Self {
+        self.config.log_format = format;
         self
     }
 

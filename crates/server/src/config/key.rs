@@ -32,6 +32,8 @@ pub enum Key {
     Environment,
     /// [`Config::logfile`](super::Config::logfile)
     Logfile,
+    /// [`Config::log_format`](super::Config::log_format)
+    LogFormat,
     /// [`Config::health_bind`](super::Config::health_bind)
     HealthBind,
     /// [`Config::redis`](super::Config::redis), but for the three below
@@ -48,7 +50,7 @@ const YEAR: f64 = 366.0 * 86_400.0;
 
 impl Key {
     /// Every setting, in the order in which they are documented and printed.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Concurrency,
         Self::Queues,
         Self::Fetch,
@@ -60,6 +62,7 @@ impl Key {
         Self::ShutdownTimeout,
         Self::Environment,
         Self::Logfile,
+        Self::LogFormat,
         Self::HealthBind,
         Self::Redis,
         Self::RedisKeyPrefix,
@@ -81,6 +84,7 @@ impl Key {
             Self::ShutdownTimeout => "shutdown_timeout",
             Self::Environment => "environment",
             Self::Logfile => "logfile",
+            Self::LogFormat => "log_format",
             Self::HealthBind => "health_bind",
             Self::Redis => "redis",
             Self::RedisKeyPrefix => "redis_key_prefix",
@@ -103,6 +107,7 @@ impl Key {
             Self::ShutdownTimeout => "COGWORKER_SHUTDOWN_TIMEOUT",
             Self::Environment => return None,
             Self::Logfile => "COGWORKER_LOGFILE",
+            Self::LogFormat => "COGWORKER_LOG_FORMAT",
             Self::HealthBind => "COGWORKER_HEALTH_BIND",
             Self::Redis => redis_config::URL_VAR,
             Self::RedisKeyPrefix => redis_config::KEY_PREFIX_VAR,
@@ -118,6 +123,7 @@ impl Key {
             Self::Queues => Some("--queue"),
             Self::Environment => Some("--environment"),
             Self::Logfile => Some("--logfile"),
+            Self::LogFormat => Some("--log-format"),
             Self::HealthBind => Some("--health-bind"),
             _ => None,
         }
@@ -138,6 +144,7 @@ impl Key {
             Self::ShutdownTimeout => Rule::Seconds { min: 0.0, max: 86_400.0 },
             Self::Environment => Rule::Environment,
             Self::Logfile | Self::RedisKeyPrefix => Rule::Text,
+            Self::LogFormat => Rule::LogFormat,
             Self::HealthBind => Rule::Address,
             Self::Redis => Rule::Redis,
             Self::RedisConnectTimeout | Self::RedisCommandTimeout => Rule::Seconds { min: 0.001, max: 600.0 },

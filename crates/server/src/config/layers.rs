@@ -98,6 +98,7 @@ pub(crate) struct Flags {
     pub(crate) concurrency: Option<u64>,
     pub(crate) queues: Vec<WeightedQueue>,
     pub(crate) logfile: Option<PathBuf>,
+    pub(crate) log_format: Option<String>,
     pub(crate) health_bind: Option<String>,
     /// Already chosen, as it decides which section of the file counts.
     pub(crate) environment: (String, Source),
@@ -175,6 +176,7 @@ fn defaults() -> Layer {
         (Key::Concurrency, Value::from(defaults.concurrency)),
         (Key::Queues, Value::from(defaults.queues)),
         (Key::Fetch, Value::from(defaults.fetch.as_str())),
+        (Key::LogFormat, Value::from(defaults.log_format.as_str())),
         (Key::FetchIdleMaxInterval, seconds(defaults.fetch_idle_max_interval)),
         (Key::OrphanThreshold, seconds(defaults.orphan_threshold)),
         (Key::MaxOrphanings, Value::from(defaults.max_orphanings)),
@@ -277,6 +279,9 @@ fn flag_layer(flags: &Flags) -> Result<Layer, LoadError> {
         };
         layer.read(Key::Logfile, &Node::text(text), at(Key::Logfile))?;
     }
+    if let Some(format) = &flags.log_format {
+        layer.read(Key::LogFormat, &Node::text(format), at(Key::LogFormat))?;
+    }
     if let Some(address) = &flags.health_bind {
         layer.read(Key::HealthBind, &Node::text(address), at(Key::HealthBind))?;
     }
@@ -299,6 +304,7 @@ struct Settings {
     shutdown_timeout: f64,
     environment: String,
     logfile: Option<PathBuf>,
+    log_format: String,
     health_bind: Option<SocketAddr>,
     redis: String,
     redis_key_prefix: Option<String>,
@@ -314,11 +320,13 @@ impl Settings {
         redis.key_prefix = self.redis_key_prefix;
         redis.connect_timeout = duration(self.redis_connect_timeout);
         redis.command_timeout = duration(self.redis_command_timeout);
+        let log_format = self.log_format.parse().map_err(|source| invalid(Key::LogFormat, source))?;
         let fetch = self.fetch.parse().map_err(|source| invalid(Key::Fetch, source))?;
         let mut builder = Config::builder()
             .concurrency(self.concurrency)
             .queues(self.queues)
             .fetch(fetch)
+            .log_format(log_format)
             .fetch_idle_max_interval(duration(self.fetch_idle_max_interval))
             .orphan_threshold(duration(self.orphan_threshold))
             .max_orphanings(self.max_orphanings)

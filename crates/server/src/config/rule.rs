@@ -8,7 +8,7 @@ use std::time::Duration;
 use figment::value::Value;
 
 use super::node::{Content, Node};
-use super::{FetchMode, WeightedQueue, queue, redis};
+use super::{FetchMode, LogFormat, WeightedQueue, queue, redis};
 
 /// A value that is not what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,6 +55,7 @@ pub(super) enum Rule {
     Flag,
     Text,
     Fetch,
+    LogFormat,
     Queues,
     Environment,
     Address,
@@ -70,6 +71,7 @@ impl Rule {
             Self::Flag => "true or false".into(),
             Self::Text => "text".into(),
             Self::Fetch => "reliable or basic".into(),
+            Self::LogFormat => "text or json".into(),
             Self::Queues => "a list of queue names".into(),
             Self::Environment => "a name of 1 to 64 printable characters without spaces".into(),
             Self::Address => "an IP address and a port such as 127.0.0.1:7433".into(),
@@ -104,6 +106,7 @@ impl Rule {
                 _ => return Err(mismatch()),
             },
             Self::Fetch => Value::from(text.parse::<FetchMode>()?.as_str()),
+            Self::LogFormat => Value::from(text.parse::<LogFormat>()?.as_str()),
             Self::Environment => {
                 check_environment(text)?;
                 Value::from(text)

@@ -168,10 +168,12 @@ impl Outcome {
         let effect = ttl.map(|ttl| Effect::Status {
             key: rules.keys.status(run.jid().as_str()),
             ttl,
-            fields: vec![
-                ("status".into(), "queued".into()),
-                ("update_time".into(), EpochSeconds::now().to_string()),
-            ],
+            fields: progress_of(run)
+                .chain([
+                    ("status".into(), "queued".into()),
+                    ("update_time".into(), EpochSeconds::now().to_string()),
+                ])
+                .collect(),
         });
         Self { effects: effect.into_iter().collect(), ..Self::given_back(claim, rules) }
     }
@@ -256,10 +258,11 @@ impl EndedRun<'_> {
     /// Status and history, where they are kept.
     fn effects(&self, state: &'static str, failure: Option<&Failure>, rules: Rules<'_>) -> Vec<Effect> {
         let mut effects = Vec::new();
-        let (jid, now) = (self.job.jid(), EpochSeconds::now());
+        let jid = self.job.jid();
+        // Clocks may be set back while a job runs.
+        let now = EpochSeconds::new(EpochSeconds::now().as_f64().max(self.started_at.as_f64()));
         if let Some(ttl) = rules.status_ttl.filter(|_| !jid.is_empty()) {
-            let mut fields: Vec<(Cow<'static, str>, String)> =
-                self.run.last_progress().into_iter().map(|(name, value)| (name.into(), value)).collect();
+            let mut fields: Vec<_> = progress_of(self.run).collect();
             fields.push(("status".into(), state.into()));
             fields.push(("update_time".into(), now.to_string()));
             fields.push(("class".into(), self.job.class().into()));
@@ -285,4 +288,9 @@ impl EndedRun<'_> {
         }
         effects
     }
+}
+
+/// What the run last said of itself.
+fn progress_of(run: &Run) -> impl Iterator<Item = (Cow<'static, str>, String)> {
+    run.last_progress().into_iter().map(|(name, value)| (name.into(), value))
 }

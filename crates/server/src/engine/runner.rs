@@ -22,6 +22,7 @@ use super::slots::RunId;
 use crate::app::Registry;
 use crate::handler::{Prepare, Prepared};
 use crate::hooks::{RetryHook, RetryIn, ask};
+use crate::logging::as_run;
 use crate::middleware::{JobService, through};
 use crate::panic_guard::{Contained, contain};
 use crate::run::{Run, RunScope};
@@ -149,15 +150,19 @@ impl Runner {
             Ok(Prepared::Blocking(closure)) => {
                 let Some(id) = occupy() else { return Started::GoesOn(None) };
                 let report = Report { run: id, finished: self.finished.clone() };
+                let mut run = Some(run.clone());
                 self.jobs.spawn_blocking(move || {
-                    let result = contain(closure).and_then(|result| result);
+                    let result = as_run(&mut run, || {
+                        let result = contain(closure).and_then(|result| result);
+                        result.map_err(|failure| decided(failure, hook))
+                    });
                     // Blocking work never proves itself quick enough for the engine's thread.
-                    report.send(result.map_err(|failure| decided(failure, hook)), Duration::MAX);
+                    report.send(result, Duration::MAX);
                 });
                 return Started::GoesOn(None);
             }
         };
-        let mut future = Asking { future: Contained(Some(future)), hook };
+        let mut future = Asking { future: Contained(Some(future)), hook, run: Some(run.clone()) };
         if entry.pace.may_run_in_place() {
             let begun = Instant::now();
             let polled = pin!(&mut future).poll(&mut Context::from_waker(Waker::noop()));
@@ -191,14 +196,19 @@ fn decided(failure: Failure, question: Question) -> Failed {
 struct Asking {
     future: Contained,
     hook: Question,
+    /// For the log; lent to the thread while it is polled.
+    run: Option<Run>,
 }
 
 impl Future for Asking {
     type Output = Result<(), Failed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = Pin::new(&mut self.future).poll(cx);
-        polled.map(|result| result.map_err(|failure| decided(failure, self.hook.take())))
+        let Self { future, hook, run } = &mut *self;
+        as_run(run, || {
+            let polled = Pin::new(future).poll(cx);
+            polled.map(|result| result.map_err(|failure| decided(failure, hook.take())))
+        })
     }
 }
 

@@ -95,7 +95,8 @@ impl Settler {
             return None;
         }
         let waiting = self.not_before.filter(|_| self.doubt.is_some() || !self.waiting.is_empty());
-        let refused = self.refused_until;
+        // While a failed call holds everything up, what was refused waits too.
+        let refused = self.refused_until.map(|at| self.not_before.map_or(at, |until| at.max(until)));
         match (waiting, refused) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

@@ -18,8 +18,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use super::Health;
-
 /// Connections answered at the same time; further ones wait in the system's backlog.
 const MOST_CONNECTIONS: usize = 16;
 /// How long a client may take to send its request.
@@ -34,8 +32,27 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// What the checks are answered from.
+pub trait Checks: Send + Sync + 'static {
+    /// How it is now.
+    fn check(&self) -> Check;
+}
+
+/// The state of a worker, or of a swarm of them.
+#[derive(Debug)]
+pub struct Check {
+    /// For `/live`.
+    pub live: bool,
+    /// For `/ready`.
+    pub ready: bool,
+    /// Why it is not ready.
+    pub reasons: Vec<String>,
+    /// For `/health`.
+    pub json: String,
+}
+
 /// Answers until `stop` completes.
-pub(crate) async fn serve(listener: TcpListener, health: Arc<Health>, stop: impl Future<Output = ()>) {
+pub async fn serve(listener: TcpListener, health: Arc<impl Checks>, stop: impl Future<Output = ()>) {
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let accepting = async {
         while let Ok(place) = places.clone().acquire_owned().await {
@@ -58,9 +75,9 @@ pub(crate) async fn serve(listener: TcpListener, health: Arc<Health>, stop: impl
 }
 
 /// What goes wrong on a connection is the client's affair.
-async fn converse(stream: TcpStream, health: Arc<Health>) {
+async fn converse(stream: TcpStream, health: Arc<impl Checks>) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(request.method(), request.uri().path(), &health);
+        let answer = answer(request.method(), request.uri().path(), &*health);
         async move { Ok::<_, Infallible>(answer) }
     });
     let conversation = http1::Builder::new()
@@ -72,7 +89,7 @@ async fn converse(stream: TcpStream, health: Arc<Health>) {
     let _ = timeout(CONNECTION_LIMIT, conversation).await;
 }
 
-fn answer(method: &Method, path: &str, health: &Health) -> Response<String> {
+fn answer(method: &Method, path: &str, health: &impl Checks) -> Response<String> {
     if !matches!(path, "/live" | "/ready" | "/health") {
         return response(StatusCode::NOT_FOUND, TEXT, "there are /live, /ready and /health\n".into());
     }
@@ -81,7 +98,7 @@ fn answer(method: &Method, path: &str, health: &Health) -> Response<String> {
         refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         return refusal;
     }
-    let report = health.report();
+    let report = health.check();
     let verdict = |well: bool| if well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let (well, content, body) = match path {
         "/live" => (report.live, TEXT, if report.live { "live\n".into() } else { lines(&report.reasons) }),
@@ -89,7 +106,7 @@ fn answer(method: &Method, path: &str, health: &Health) -> Response<String> {
             (report.ready, TEXT, if report.ready { "ready\n".into() } else { lines(&report.reasons) })
         }
         // A monitor that looks at the status alone must not be told that all is well.
-        _ => (report.ready, JSON, serde_json::to_string(&report).unwrap_or_default() + "\n"),
+        _ => (report.ready, JSON, report.json + "\n"),
     };
     response(verdict(well), content, body)
 }

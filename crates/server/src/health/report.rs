@@ -67,6 +67,13 @@ impl<'a> Report<'a> {
     }
 }
 
+impl Report<'_> {
+    /// Whether its start is over: it takes jobs, or would if it were not told to take none.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.ready || self.state == State::Quiet
+    }
+}
+
 /// To the millisecond.
 fn seconds(duration: Duration) -> f64 {
     duration.as_millis() as f64 / 1000.0

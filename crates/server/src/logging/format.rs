@@ -12,8 +12,10 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::current_run::current_fields;
+
 /// A value is shown up to so many characters: class names and messages of jobs may be megabytes.
-const VALUE_LIMIT: usize = 10_000;
+pub(super) const VALUE_LIMIT: usize = 10_000;
 
 /// `time pid=n LEVEL: message key=value`, then the fields of the spans around it, outermost first.
 pub(super) struct LineFormat {
@@ -47,6 +49,9 @@ where
         }
         let mut visitor = LineVisitor::new(writer.by_ref());
         event.record(&mut visitor);
+        if !visitor.names_a_job {
+            current_fields(|fields| fields.map(|(name, value)| visitor.write_value(name, value)));
+        }
         visitor.result?;
         for span in context.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
             if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
@@ -81,19 +86,21 @@ impl<'w> FormatFields<'w> for LineFields {
 struct LineVisitor<'w> {
     writer: Writer<'w>,
     result: fmt::Result,
+    names_a_job: bool,
 }
 
 impl<'w> LineVisitor<'w> {
     fn new(writer: Writer<'w>) -> Self {
-        Self { writer, result: Ok(()) }
+        Self { writer, result: Ok(()), names_a_job: false }
     }
 
-    fn write(&mut self, field: &Field, write: impl FnOnce(&mut Writer<'w>) -> fmt::Result) {
+    fn write(&mut self, name: &str, write: impl FnOnce(&mut Writer<'w>) -> fmt::Result) {
+        self.names_a_job |= name == "jid";
         if self.result.is_ok() {
             self.result = self
                 .writer
                 .write_char(' ')
-                .and_then(|()| match field.name() {
+                .and_then(|()| match name {
                     "message" => Ok(()),
                     name => write!(self.writer, "{name}="),
                 })
@@ -102,13 +109,19 @@ impl<'w> LineVisitor<'w> {
     }
 }
 
+impl LineVisitor<'_> {
+    fn write_value(&mut self, name: &str, value: &str) {
+        if name == "message" || is_bare(value) {
+            self.write(name, |writer| OneLine::new(writer).write_str(value));
+        } else {
+            self.write(name, |writer| write!(OneLine::new(writer), "{value:?}"));
+        }
+    }
+}
+
 impl Visit for LineVisitor<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "message" || is_bare(value) {
-            self.write(field, |writer| OneLine::new(writer).write_str(value));
-        } else {
-            self.write(field, |writer| write!(OneLine::new(writer), "{value:?}"));
-        }
+        self.write_value(field.name(), value);
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
@@ -118,12 +131,12 @@ impl Visit for LineVisitor<'_> {
     /// Also what is recorded by its `Display`.
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
-            return self.write(field, |writer| write!(OneLine::new(writer), "{value:?}"));
+            return self.write(field.name(), |writer| write!(OneLine::new(writer), "{value:?}"));
         }
         let text = format!("{value:?}");
         let quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
         if quoted {
-            self.write(field, |writer| OneLine::new(writer).write_str(&text));
+            self.write(field.name(), |writer| OneLine::new(writer).write_str(&text));
         } else {
             self.record_str(field, &text);
         }
@@ -169,7 +182,7 @@ impl Write for OneLine<'_, '_> {
 }
 
 /// Writes a time in UTC with milliseconds, such as `2026-11-30T05:01:38.123Z`.
-fn write_time(writer: &mut impl Write, time: SystemTime) -> fmt::Result {
+pub(super) fn write_time(writer: &mut impl Write, time: SystemTime) -> fmt::Result {
     // A clock before 1970 is not set; the log then says 1970.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let seconds = since.as_secs();

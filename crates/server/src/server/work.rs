@@ -36,7 +36,8 @@ const RECOVERY_PERIOD: Duration = Duration::from_secs(60);
 
 impl Server {
     pub(super) async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, mut registry, identity, hostname, commands, stop, limits, watched: _ } = self;
+        let Self { config, mut registry, identity, hostname, commands, stop, limits, mut link, watched: _ } =
+            self;
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
@@ -146,6 +147,12 @@ impl Server {
         let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());
         let beats = heartbeat.spawn(beats_stop.clone())?;
         let mut services = JoinSet::new();
+        if let Some(link) = &mut link {
+            let siblings = link.siblings(recovery.clone());
+            supervise(&mut services, "recovery of siblings", services_stop.clone(), move |stop| {
+                siblings.clone().run(stop)
+            });
+        }
         supervise(&mut services, "recovery", services_stop.clone(), move |stop| recovery.clone().run(stop));
         supervise(&mut services, "ticker", services_stop.clone(), move |stop| ticker.clone().run(stop));
         let poller = Poller {
@@ -182,6 +189,7 @@ impl Server {
         let ended = match ended {
             Some(ended) => ended,
             None => {
+                let limit = link.as_ref().map_or(limit, |link| link.limit(limit));
                 info!("stopping: running jobs have {} s to finish", limit.as_secs_f64());
                 let _ = command_sender.send(Command::Stop { limit });
                 engine.await

@@ -3,12 +3,12 @@
 mod buried;
 mod orphans;
 mod records;
+mod siblings;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use cogworker_core::failure::Failure;
 use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, BATCH_LIMIT, RecoveryLimits};
 use cogworker_core::time::EpochSeconds;
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 pub(crate) use self::buried::Doubtful;
+pub(crate) use self::siblings::Siblings;
 use super::line::Line;
 use super::uncounted::Uncounted;
 use crate::deaths::Deaths;
@@ -131,13 +132,6 @@ impl Recovery {
             self.line.call(PLACE, |redis| scripts::prune_processes(redis, identities)).await?;
         }
         Ok(())
-    }
-
-    /// What a job leaves that was recovered too often (DEAD-11, DEATH-07).
-    fn process_died(&self) -> Failure {
-        let message =
-            format!("orphaned more than {} times: its process died each time", self.limits.max_orphanings);
-        Failure::new("Cogworker::ProcessDied", message)
     }
 }
 

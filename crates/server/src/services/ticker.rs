@@ -95,7 +95,8 @@ impl Ticker {
             if state.step(slot, Instant::now()) == Step::Rest {
                 continue;
             }
-            match self.fire(entry, slot).await {
+            let last_look = state.is_last_look(slot, Instant::now());
+            match self.fire(entry, slot, last_look).await {
                 Ok((fired, trouble)) => {
                     self.outage.recovered(PLACE);
                     self.note(entry, slot, fired, trouble, state);
@@ -143,10 +144,10 @@ impl Ticker {
                 );
                 state.done(slot);
             }
-            Fired::Blocked => {
-                if state.blocked(slot, Instant::now()) {
-                    warn!(pjid, class, slot, "skipped a periodic job: its last run has not ended");
-                }
+            Fired::Blocked => state.blocked(slot, Instant::now()),
+            Fired::Skipped => {
+                warn!(pjid, class, slot, "skipped a periodic job: its last run has not ended");
+                state.done(slot);
             }
             Fired::Refused => {
                 let pause = state.failed(Instant::now());
@@ -161,7 +162,12 @@ impl Ticker {
         }
     }
 
-    async fn fire(&self, entry: &Entry, at: i64) -> Result<(Fired, Option<RedisError>), RedisError> {
+    async fn fire(
+        &self,
+        entry: &Entry,
+        at: i64,
+        last_look: bool,
+    ) -> Result<(Fired, Option<RedisError>), RedisError> {
         let now = EpochSeconds::now();
         let jid = Jid::random();
         let mut job = entry.job_of(at).jid(jid.as_str());
@@ -181,6 +187,7 @@ impl Ticker {
             lock_ttl: self.lock_ttl,
             class: entry.class,
             status_ttl: self.status_ttl,
+            last_look,
             catch_up: self.catch_up,
         };
         self.line.call(PLACE, |redis| scripts::fire_slot(redis, slot)).await

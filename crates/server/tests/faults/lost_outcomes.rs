@@ -14,11 +14,13 @@ const SETTLE: &str = include_str!("../../../core/lua/settle_jobs.lua");
 const FILE: &str = concat!(
     include_str!("../../../core/lua/parts/release.lua"),
     include_str!("../../../core/lua/parts/count_failed.lua"),
+    include_str!("../../../core/lua/parts/note_status.lua"),
     include_str!("../../../core/lua/file_records.lua"),
 );
 const RECOVER: &str = concat!(
     include_str!("../../../core/lua/parts/release.lua"),
     include_str!("../../../core/lua/parts/count_failed.lua"),
+    include_str!("../../../core/lua/parts/note_status.lua"),
     include_str!("../../../core/lua/recover_jobs.lua"),
 );
 

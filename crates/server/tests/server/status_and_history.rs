@@ -146,11 +146,14 @@ async fn what_goes_back_to_its_queue_is_queued_again() -> TestResult {
     let site = Site::start().await?;
     let gate = Gate::closed();
     let inside = gate.clone();
-    let app = App::new(()).status(Duration::from_secs(1800)).job(move |job: Numbered| {
+    let app = App::new(()).status(Duration::from_secs(1800)).job(move |job: Numbered, ctx: Context| {
         let inside = inside.clone();
         async move {
             if job.0 == 1 {
                 return Err(JobError::new("Boom", "no luck"));
+            }
+            for row in ["first", "last"] {
+                ctx.store(&[("row", row)]).await?;
             }
             inside.pass().await;
             Ok(())
@@ -160,10 +163,13 @@ async fn what_goes_back_to_its_queue_is_queued_again() -> TestResult {
     site.client.push(NewJob::of(&Numbered(1)).jid("dead").retry(false)).await?;
     site.client.push(NewJob::of(&Numbered(2)).jid("cut off")).await?;
     reach("one is dead, and the other runs", || {
-        field(&site, "dead", "status") == "failed" && field(&site, "cut off", "status") == "working"
+        field(&site, "dead", "status") == "failed" && gate.arrived() == 1
     })?;
     worker.stop().await?;
-    assert_eq!(field(&site, "cut off", "status"), "queued");
+    assert_eq!(
+        (field(&site, "cut off", "status"), field(&site, "cut off", "row")),
+        ("queued".into(), "last".into())
+    );
     assert_eq!(site.client.dead().requeue_all().await?.requeued, 1);
     assert_eq!(field(&site, "dead", "status"), "queued");
     Ok(())

@@ -1,7 +1,7 @@
 //! Starting jobs and taking their ends.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cogworker_core::failure::Failure;
 use cogworker_core::raw_job::RawJob;
@@ -74,10 +74,11 @@ impl Engine {
         });
         match started {
             Started::Ended(result) => {
-                self.pace.ran(begun.elapsed());
+                let elapsed = begun.elapsed();
+                self.pace.ran(elapsed);
                 self.slot_freed = begun;
                 let ended = EndedRun { run: &run, job: &job, started_at };
-                self.settler.add(outcome_of(claim.clone(), &ended, &result, self.rules()));
+                self.settler.add(outcome_of(claim.clone(), &ended, elapsed, &result, self.rules()));
             }
             Started::GoesOn(abort) => {
                 let Some(id) = id else { return };
@@ -93,7 +94,8 @@ impl Engine {
         self.gauges.running_locks.end(finished.run);
         let Some(running) = self.slots.release(finished.run) else { return };
         self.slot_freed = Instant::now();
-        self.pace.ran(running.elapsed());
+        let elapsed = running.elapsed();
+        self.pace.ran(elapsed);
         self.runner.polled(running.class, finished.longest_poll);
         let Running { claim, run, run_at, lost, .. } = running;
         if lost {
@@ -105,7 +107,7 @@ impl Engine {
         let outcome = match RawJob::parse(&raw) {
             Ok(job) => {
                 let ended = EndedRun { run: &run, job: &job, started_at: run_at };
-                outcome_of(claim, &ended, &finished.result, self.rules())
+                outcome_of(claim, &ended, elapsed, &finished.result, self.rules())
             }
             // What is no job is never started.
             Err(reason) => Outcome::unparseable(claim, &reason, self.rules()),
@@ -114,12 +116,28 @@ impl Engine {
     }
 }
 
-fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, rules: Rules<'_>) -> Outcome {
+fn outcome_of(
+    claim: Claim,
+    ended: &EndedRun<'_>,
+    elapsed: Duration,
+    result: &Result<(), Failed>,
+    rules: Rules<'_>,
+) -> Outcome {
     let (job, run) = (ended.job, ended.run);
+    let duration_s = elapsed.as_micros() as f64 / 1e6;
     match result {
-        Ok(()) => Outcome::done(claim, ended, rules),
+        Ok(()) => {
+            tracing::debug!(jid = job.jid(), class = job.class(), queue = run.queue(), duration_s, "done");
+            Outcome::done(claim, ended, rules)
+        }
         Err(failed) if failed.failure.class == INTERRUPTED && run.is_interrupted() => {
-            info!(jid = job.jid(), class = job.class(), "ended when asked to, and goes back to its queue");
+            info!(
+                jid = job.jid(),
+                class = job.class(),
+                queue = run.queue(),
+                duration_s,
+                "ended when asked to, and goes back to its queue"
+            );
             Outcome::put_back(claim, run, rules)
         }
         Err(failed) => {
@@ -129,7 +147,9 @@ fn outcome_of(claim: Claim, ended: &EndedRun<'_>, result: &Result<(), Failed>, r
             warn!(
                 jid = job.jid(),
                 class = job.class(),
+                queue = run.queue(),
                 attempt = run.attempt(),
+                duration_s,
                 "failed, {follows}: {class}: {message}"
             );
             for line in backtrace {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use cogworker_core::keys::escape_glob;
+use cogworker_core::failure::Failure;
+use cogworker_core::keys::{Key, KeySpace, escape_glob};
 use cogworker_core::locks::JobTraces;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
@@ -15,11 +16,16 @@ use tracing::{error, info, warn};
 use super::buried::Buried;
 use super::{PLACE, Recovery, told};
 
+/// Where it is counted how often a job was recovered.
+pub(super) fn counter_of(job: &RawJob<'_>, keys: &KeySpace) -> Option<Key> {
+    JobTraces::of(job, keys).orphan_counter
+}
+
 #[derive(Debug, Default)]
-struct Tally {
-    requeued: usize,
+pub(super) struct Tally {
+    pub(super) requeued: usize,
     buried: usize,
-    blocked: usize,
+    pub(super) blocked: usize,
     error: Option<RedisError>,
     unread: BTreeSet<String>,
 }
@@ -105,7 +111,7 @@ impl Recovery {
 
     /// Those of `orphans` that are to be buried and have no entry for dead yet; `None` when their
     /// process lives.
-    async fn recover_some(
+    pub(super) async fn recover_some(
         &self,
         identity: &str,
         orphans: Vec<Orphan>,
@@ -140,30 +146,32 @@ impl Recovery {
     }
 
     /// What has no queue, or is no job, goes to `default`, where it is dealt with (REQ-02).
-    fn orphan(&self, job: Bytes) -> Orphan {
+    pub(super) fn orphan(&self, job: Bytes) -> Orphan {
         let (queue, traces) = match RawJob::parse(&job) {
-            Ok(view) => {
-                (view.queue().unwrap_or("default").to_owned(), JobTraces::of(&view, self.line.keys()))
-            }
+            Ok(view) => (
+                view.queue().unwrap_or("default").to_owned(),
+                JobTraces::with_status(&view, self.line.keys()),
+            ),
             Err(_) => ("default".to_owned(), JobTraces::default()),
         };
         Orphan { job, queue, traces, burial: None }
     }
 
     /// The same with an entry for dead.
-    fn repeat_orphan_of(&self, job: Bytes) -> Orphan {
+    pub(super) fn repeat_orphan_of(&self, job: Bytes) -> Orphan {
         let burial = self.burial(&job, EpochSeconds::now());
         Orphan { burial: Some(burial), ..self.orphan(job) }
     }
 
     /// What stands in dead for a job that was recovered too often (DEAD-11).
     pub(super) fn burial(&self, job: &Bytes, now: EpochSeconds) -> Bytes {
-        let entry = payload_edit::failed_payload(job, &self.process_died(), now);
+        let entry =
+            payload_edit::failed_payload(job, &Failure::process_died(self.limits.max_orphanings), now);
         entry.unwrap_or_else(|reason| unparseable::wrap(job, None, &reason, now)).into()
     }
 
     /// LOG-03, LOG-04.
-    fn tell(&self, identity: &str, tally: Tally) {
+    pub(super) fn tell(&self, identity: &str, tally: Tally) {
         let Tally { requeued, buried, blocked, error, unread } = tally;
         if requeued > 0 {
             warn!("put {requeued} jobs of the dead process {identity} back on their queues");

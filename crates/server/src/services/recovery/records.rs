@@ -101,7 +101,8 @@ impl Recovery {
     fn repeat_orphan(&self, element: Bytes) -> Filing {
         let keys = self.line.keys();
         let now = EpochSeconds::now();
-        let traces = RawJob::parse(&element).map(|job| JobTraces::of(&job, keys)).unwrap_or_default();
+        let traces =
+            RawJob::parse(&element).map(|job| JobTraces::with_status(&job, keys)).unwrap_or_default();
         let (target, entry) = (keys.dead(), self.burial(&element, now));
         Filing::File { element, target, score: now, entry, counted: true, traces }
     }
@@ -143,7 +144,7 @@ impl Recovery {
 
     fn raw_burial(&self, job: Bytes) -> Option<RawBurial> {
         let view = RawJob::parse(&job).ok()?;
-        let traces = JobTraces::of(&view, self.line.keys());
+        let traces = JobTraces::with_status(&view, self.line.keys());
         traces.orphan_counter.as_ref()?;
         let entry = self.burial(&job, EpochSeconds::now());
         Some(RawBurial { job: job.clone(), entry, traces })

@@ -37,19 +37,18 @@ impl EntryState {
         *self = Self { done: Some(slot), ..Self::default() };
     }
 
-    /// A run holds the entry. True when the slot has been waiting for too long and is skipped
-    /// (TICK-26).
-    pub(super) fn blocked(&mut self, slot: i64, now: Instant) -> bool {
-        let since = match self.blocked {
-            Some((waiting, since)) if waiting == slot => since,
-            _ => now,
-        };
-        self.blocked = Some((slot, since));
-        let skipped = now.saturating_duration_since(since) >= GRACE;
-        if skipped {
-            self.done(slot);
+    /// A run holds the entry: the slot waits.
+    pub(super) fn blocked(&mut self, slot: i64, now: Instant) {
+        if self.blocked.is_none_or(|(waiting, _)| waiting != slot) {
+            self.blocked = Some((slot, now));
         }
-        skipped
+    }
+
+    /// True when the slot has waited for so long that it is skipped if a run still holds the entry
+    /// (TICK-26).
+    pub(super) fn is_last_look(&self, slot: i64, now: Instant) -> bool {
+        self.blocked
+            .is_some_and(|(waiting, since)| waiting == slot && now.saturating_duration_since(since) >= GRACE)
     }
 
     /// It failed by itself; how long it is left alone.
@@ -87,13 +86,15 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_slot_is_kept_for_a_while_and_then_skipped_for_good_tick_25_tick_26() {
+    fn a_blocked_slot_is_kept_for_a_while_before_its_last_look_tick_25_tick_26() {
         let (mut state, now) = (EntryState::default(), Instant::now());
-        assert!(!state.blocked(100, now));
-        assert!(!state.blocked(100, now + GRACE - Duration::from_millis(1)));
-        assert_eq!(state.step(100, now + GRACE), Step::Fire);
-        assert!(state.blocked(100, now + GRACE));
+        assert!(!state.is_last_look(100, now + GRACE), "nothing has blocked it");
+        state.blocked(100, now);
+        state.blocked(100, now + GRACE / 2);
+        assert!(!state.is_last_look(100, now + GRACE - Duration::from_millis(1)));
+        assert!(state.is_last_look(100, now + GRACE) && state.is_waiting());
+        assert!(!state.is_last_look(160, now + GRACE), "the next slot has a grace of its own");
+        state.done(100);
         assert_eq!((state.step(100, now + GRACE), state.is_waiting()), (Step::Rest, false));
-        assert!(!state.blocked(160, now + 2 * GRACE), "the next slot has a grace of its own");
     }
 }

@@ -24,7 +24,8 @@ fn a_greeting_is_logged_and_a_wrong_one_says_which_argument() -> TestResult {
     push(&redis, "GreetngJob", "[]", "unknown")?;
     push(&redis, "PanicJob", "[]", "panic")?;
     let lines = [
-        "INFO: Hello, world!",
+        // What a job logs itself says which job it is.
+        "INFO: Hello, world! jid=good class=GreetingJob queue=default",
         "ArgumentError: GreetingJob argument 1: invalid type: integer `5`",
         "NameError: uninitialized constant GreetngJob (no handler is registered for it; did you mean GreetingJob?)",
         "Panic: this job panics",

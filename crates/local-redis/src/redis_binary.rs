@@ -17,7 +17,8 @@ or set COGWORKER_REDIS_SERVER to the path of a redis-server";
 /// Looked for in this order:
 /// 1. the path in `COGWORKER_REDIS_SERVER`;
 /// 2. `redis-server`, then `valkey-server`, on `PATH`;
-/// 3. the copy unpacked earlier into `redis/` in Cargo's target folder;
+/// 3. the copy unpacked earlier into `redis/` in Cargo's target folder (of a program that was built there), else in the
+///    user's cache, `$XDG_CACHE_HOME/cogworker` or `~/.cache/cogworker`;
 /// 4. on Debian and its relatives, the distribution's packages: downloaded and unpacked there,
 ///    without root and without installing anything.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ impl Search {
             explicit: env::var_os(SERVER_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from),
             fetch_possible: debian_packages::available(&path),
             path,
-            target: target_folder(),
+            target: kept_folder(),
         }
     }
 
@@ -152,15 +152,19 @@ impl Search {
     }
 }
 
-/// Cargo's target folder: the one this program was built into, so that every package shares one copy.
-fn target_folder() -> PathBuf {
+/// Where a fetched copy is kept: in Cargo's target folder that this program was built into, so that every package
+/// shares one copy, and `cargo clean` removes it. For an installed program, in the user's cache.
+fn kept_folder() -> PathBuf {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // Cargo marks its target folder with this file.
     let built_into = env::current_exe()
         .ok()
         .and_then(|exe| exe.ancestors().find(|dir| dir.join("CACHEDIR.TAG").is_file()).map(Path::to_owned));
     built_into
-        .or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from))
-        .unwrap_or_else(|| PathBuf::from("target"))
+        .or_else(|| set("CARGO_TARGET_DIR"))
+        .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("cogworker")))
+        .or_else(|| set("HOME").map(|folder| folder.join(".cache/cogworker")))
+        .unwrap_or_else(|| env::temp_dir().join("cogworker"))
 }
 
 /// The first executable called `name` in the folders of `path`.

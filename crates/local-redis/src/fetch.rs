@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
-
-use crate::wait_until;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How much of a failed command's output an error shows.
 const SHOWN_OUTPUT: usize = 2_000;
@@ -46,7 +45,10 @@ pub enum FetchError {
 }
 
 /// Runs a command to its end; one that fails is an error which shows what it wrote.
-pub(crate) fn run(command: &mut Command) -> Result<Output, FetchError> {
+///
+/// # Errors
+/// When it cannot be run, or fails.
+pub fn run(command: &mut Command) -> Result<Output, FetchError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = output(command).map_err(|source| FetchError::Run { command: name.clone(), source })?;
     if output.status.success() {
@@ -66,16 +68,16 @@ fn output(command: &mut Command) -> io::Result<Output> {
     let busy = |outcome: &io::Result<Output>| {
         outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ExecutableFileBusy)
     };
-    if busy(&outcome) {
-        let _ = wait_until(BUSY_DEADLINE, || {
-            outcome = command.output();
-            !busy(&outcome)
-        });
+    let deadline = Instant::now() + BUSY_DEADLINE;
+    while busy(&outcome) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+        outcome = command.output();
     }
     outcome
 }
 
-pub(crate) fn write_error(path: &Path) -> impl FnOnce(io::Error) -> FetchError + use<> {
+/// Says which file or folder could not be written.
+pub fn write_error(path: &Path) -> impl FnOnce(io::Error) -> FetchError + use<> {
     let path = path.to_owned();
     move |source| FetchError::Write { path, source }
 }

@@ -1,8 +1,8 @@
-//! Ends a started process when the test that started it dies without cleaning up.
+//! Ends a started process when the program that started it dies without cleaning up.
 //!
-//! A test killed with SIGKILL (a runner's timeout, Ctrl-C) runs no destructor. So each started process has a
-//! tiny shell beside it which waits for the end of its standard input. The test holds the other end of that
-//! pipe and never writes to it again; the kernel closes it however the test ends. Unlike a parent-death
+//! A program killed with SIGKILL (a test runner's timeout) runs no destructor. So each started process has a
+//! tiny shell beside it which waits for the end of its standard input. The program holds the other end of that
+//! pipe and never writes to it again; the kernel closes it however the program ends. Unlike a parent-death
 //! signal this needs no unsafe code, does not depend on the thread that spawned, and works on every Unix.
 //!
 //! The watch is started *before* the process and told its id afterwards: nothing is left unwatched longer
@@ -23,14 +23,17 @@ kill -s KILL -- "-$group" 2>/dev/null
 
 /// The shell that watches; dropping it calls the watch off.
 #[derive(Debug)]
-pub(crate) struct ParentWatch {
+pub struct ParentWatch {
     shell: Child,
     stdin: Option<ChildStdin>,
 }
 
 impl ParentWatch {
-    /// Starts the shell. `directory` is removed when the watch has to act.
-    pub(crate) fn start(directory: Option<&Path>) -> io::Result<Self> {
+    /// Starts the shell, before what it is to watch. `directory` is removed when the watch has to act.
+    ///
+    /// # Errors
+    /// When there is no shell.
+    pub fn start(directory: Option<&Path>) -> io::Result<Self> {
         let mut shell = Command::new("/bin/sh")
             .arg("-c")
             .arg(SCRIPT)
@@ -39,7 +42,7 @@ impl ParentWatch {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Away from the test's own group: a Ctrl-C or a runner's group kill must not reach the watch first.
+            // Away from the program's own group: a Ctrl-C or a runner's group kill must not reach the watch first.
             .process_group(0)
             .spawn()?;
         let stdin = shell.stdin.take();
@@ -47,7 +50,10 @@ impl ParentWatch {
     }
 
     /// Names the process group to kill.
-    pub(crate) fn watch(&mut self, group: u32) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When the shell has ended.
+    pub fn watch(&mut self, group: u32) -> io::Result<()> {
         match &mut self.stdin {
             Some(stdin) => writeln!(stdin, "{group}"),
             None => Err(io::Error::from(io::ErrorKind::BrokenPipe)),

@@ -1,0 +1,140 @@
+//! Going through a set by steps: what matches is listed, deleted, put back; the rest stays.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use cogworker_client::{ClearedSlice, EntryFilter, JobSet};
+use cogworker_core::redis::RedisError;
+use cogworker_testing::TestRedis;
+
+use crate::support::{Outcome, queue, start};
+
+/// `count` dead jobs of the classes A and B in turn, all of one score with `ties`.
+fn fill(redis: &TestRedis, key: &str, count: u32, ties: bool) {
+    let script = r#"for n = 1, tonumber(ARGV[1]) do
+        local class = n % 2 == 0 and 'A' or 'B'
+        local job = string.format('{"class":"%s","jid":"j%d","queue":"q","args":[%d]}', class, n, n)
+        redis.call('ZADD', KEYS[1], ARGV[2] == '1' and 7 or n, job)
+      end"#;
+    redis.cli(&["EVAL", script, "1", key, &count.to_string(), if ties { "1" } else { "0" }]);
+}
+
+async fn classes(set: &JobSet) -> Result<Vec<(String, u64)>, RedisError> {
+    let mut counts = Vec::new();
+    for class in ["A", "B"] {
+        let mut walk = set.walk(EntryFilter::new().class(class));
+        let mut count = 0;
+        while let Some(entries) = walk.next().await? {
+            count += entries.len() as u64;
+        }
+        counts.push((class.to_owned(), count));
+    }
+    Ok(counts)
+}
+
+#[tokio::test]
+async fn a_walk_deletes_what_matches_and_nothing_else_also_among_equal_scores() -> Outcome {
+    for ties in [false, true] {
+        let (redis, client) = start().await?;
+        fill(&redis, "cogworker:dead", 2501, ties);
+        redis.cli(&["ZADD", "cogworker:dead", "7", "no job", "7", "[1]"]);
+        let dead = client.dead();
+        assert_eq!(classes(&dead).await?, [("A".into(), 1250), ("B".into(), 1251)]);
+        let (mut walk, mut deleted, mut steps) = (dead.walk(EntryFilter::new().class("A")), 0, 0);
+        while let Some(some) = walk.delete_next().await? {
+            (deleted, steps) = (deleted + some, steps + 1);
+        }
+        assert_eq!((deleted, walk.total(), walk.looked_at(), steps), (1250, 2503, 2503, 6), "ties: {ties}");
+        assert_eq!(classes(&dead).await?, [("A".into(), 0), ("B".into(), 1251)]);
+        let (mut walk, mut damaged) = (dead.walk(EntryFilter::new().damaged()), 0);
+        while let Some(some) = walk.delete_next().await? {
+            damaged += some;
+        }
+        assert_eq!(damaged, 2);
+        assert_eq!(dead.size().await?, 1251);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_misses_nothing_that_stays_while_others_take_entries_away() -> Outcome {
+    let (redis, client) = start().await?;
+    fill(&redis, "cogworker:retry", 1500, false);
+    let mut walk = client.retries().walk(EntryFilter::new());
+    let first = walk.next().await?.ok_or("nothing")?;
+    assert_eq!(first.len(), 500);
+    // The poller takes what is due, some of it not seen yet.
+    redis.cli(&["ZREMRANGEBYSCORE", "cogworker:retry", "1", "700"]);
+    let mut seen: Vec<f64> = Vec::new();
+    while let Some(entries) = walk.next().await? {
+        seen.extend(entries.iter().map(|entry| entry.score.as_f64()));
+    }
+    assert_eq!(seen, (701..=1500).map(f64::from).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_puts_back_what_it_can_the_longest_dead_first_and_tells_of_the_rest() -> Outcome {
+    let (redis, client) = start().await?;
+    fill(&redis, "cogworker:dead", 1200, false);
+    redis.cli(&["ZADD", "cogworker:dead", "0", "no job", "0.5", r#"{"class":"A","queue":"bad"}"#]);
+    redis.cli(&["SET", "cogworker:queue:bad", "x"]);
+    let (mut walk, mut requeued, mut left, mut errors) = (client.dead().walk(EntryFilter::new()), 0, 0, 0);
+    while let Some(all) = walk.requeue_next().await? {
+        requeued += all.requeued;
+        left += all.left;
+        errors += u32::from(all.error.is_some());
+    }
+    assert_eq!((requeued, left, errors), (1200, 2, 1));
+    assert_eq!(client.dead().size().await?, 2);
+    let waiting = queue(&redis, "q");
+    assert!(waiting[1199].contains(r#""jid":"j1""#) && waiting[0].contains(r#""jid":"j1200""#));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_does_not_meet_for_ever_what_comes_back() -> Outcome {
+    let (redis, client) = start().await?;
+    fill(&redis, "cogworker:retry", 600, false);
+    let mut walk = client.retries().walk(EntryFilter::new());
+    let mut steps = 0;
+    while walk.requeue_next().await?.is_some() {
+        steps += 1;
+        fill(&redis, "cogworker:retry", 600, false);
+    }
+    assert_eq!((steps, walk.looked_at()), (2, 600));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_over_a_key_of_the_wrong_type_is_an_error() -> Outcome {
+    let (redis, client) = start().await?;
+    redis.cli(&["SET", "cogworker:dead", "x"]);
+    let mut walk = client.dead().walk(EntryFilter::new().older_than(Duration::from_secs(1)));
+    assert!(matches!(walk.next().await, Err(RedisError::WrongType(_))));
+    assert_eq!((walk.total(), walk.looked_at()), (0, 0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_queue_is_emptied_in_slices_and_then_forgotten() -> Outcome {
+    let (redis, client) = start().await?;
+    let q = client.queue("a:b ü");
+    assert!(!q.exists().await?);
+    for number in 0..700 {
+        redis.cli(&["LPUSH", "cogworker:queue:a:b ü", &number.to_string()]);
+    }
+    assert!(q.exists().await?, "not listed, but there");
+    redis.cli(&["SADD", "cogworker:queues", "a:b ü"]);
+    assert!(!q.unlist().await?);
+    let slice = |cleared: ClearedSlice| (cleared.found, cleared.deleted);
+    assert_eq!(slice(q.clear_slice(3).await?), (3, 3));
+    assert_eq!(q.page(0, 1).await?.entries, [Bytes::from("3")]);
+    assert_eq!(slice(q.clear_slice(u64::MAX).await?), (500, 500));
+    assert_eq!(slice(q.clear_slice(u64::MAX).await?), (197, 197));
+    assert_eq!(slice(q.clear_slice(1).await?), (0, 0));
+    assert!(q.exists().await?, "listed");
+    assert!(q.unlist().await?);
+    assert!(!q.exists().await?);
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! A Redis server of a program's own, for development and for tests: nothing has to be installed or set up.
+//!
+//! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
+//! - [`LocalRedis`] runs it on a folder of its own, and ends it with the program that started it.
+//! - [`ParentWatch`] is what ends a started process however its starter ends.
+//!
+//! `cogworker dev` and `cogworker_testing`'s servers are made of these. Unix only, as the worker is.
+//!
+//! ```no_run
+//! use cogworker_local_redis::LocalRedis;
+//!
+//! # fn main() -> Result<(), cogworker_local_redis::LocalRedisError> {
+//! let redis = LocalRedis::start(None)?;
+//! println!("export REDIS_URL={}", redis.url());
+//! # Ok(())
+//! # }
+//! ```
+
+mod debian_packages;
+#[doc(hidden)]
+pub mod fetch;
+mod local_redis;
+mod parent_watch;
+mod python_wheels;
+mod redis_binary;
+mod redis_search;
+
+pub use fetch::FetchError;
+pub use local_redis::{LocalRedis, LocalRedisError};
+pub use parent_watch::ParentWatch;
+pub use redis_binary::{RedisBinary, RedisBinaryError};

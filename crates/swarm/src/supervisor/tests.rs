@@ -1,0 +1,545 @@
+//! The supervisor on a clock of the test's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: Time = Duration::from_secs(1);
+
+/// What became of the commands: a world without processes.
+struct World {
+    supervisor: Supervisor,
+    now: Time,
+    alive: BTreeMap<WorkerId, Seen>,
+    notes: Vec<Note>,
+    status: Status,
+    exits: Vec<bool>,
+    told: Vec<(WorkerId, String)>,
+    stopped: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    place: usize,
+    quiet: bool,
+    ready: bool,
+    term_at: Option<Time>,
+    signals: Vec<Signal>,
+}
+
+impl World {
+    fn new(count: usize, phased: bool) -> Self {
+        let rules = Rules {
+            count,
+            phased,
+            boot_limit: SECOND * 300,
+            stop_grace: SECOND * 35,
+            memory_limit_kb: Some(1000),
+        };
+        let mut world = Self {
+            supervisor: Supervisor::new(rules),
+            now: Time::ZERO,
+            alive: BTreeMap::new(),
+            notes: Vec::new(),
+            status: Status::default(),
+            exits: Vec::new(),
+            told: Vec::new(),
+            stopped: false,
+        };
+        world.happens(Event::Tick);
+        world
+    }
+
+    /// All ready.
+    fn ready(count: usize, phased: bool) -> Self {
+        let mut world = Self::new(count, phased);
+        world.all_get_ready();
+        world
+    }
+
+    fn all_get_ready(&mut self) {
+        let starting: Vec<_> =
+            self.alive.iter().filter(|(_, it)| !it.ready && it.term_at.is_none()).map(|it| *it.0).collect();
+        starting.into_iter().for_each(|worker| self.gets_ready(worker));
+    }
+
+    fn gets_ready(&mut self, worker: WorkerId) {
+        if let Some(seen) = self.alive.get_mut(&worker) {
+            seen.ready = true;
+        }
+        self.happens(Event::Ready { worker });
+    }
+
+    fn ends(&mut self, worker: WorkerId, end: End) {
+        self.alive.remove(&worker);
+        self.happens(Event::Ended { worker, end });
+    }
+
+    /// Those that were told to stop do.
+    fn leavers_end(&mut self) {
+        let leaving: Vec<_> =
+            self.alive.iter().filter(|(_, it)| it.term_at.is_some()).map(|it| *it.0).collect();
+        leaving.into_iter().for_each(|worker| self.ends(worker, End::Clean));
+    }
+
+    fn passes(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.supervisor.next_wake().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.happens(Event::Tick);
+        }
+        self.now = until;
+    }
+
+    fn asked(&mut self, request: Request) {
+        self.stopped |= matches!(request, Request::Stop(_));
+        self.happens(Event::Request(request));
+    }
+
+    fn happens(&mut self, event: Event) {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            for command in self.supervisor.handle(self.now, event) {
+                match command {
+                    Command::Spawn { worker, place, quiet } => {
+                        assert!(!self.stopped, "started after the stop");
+                        assert!(
+                            worker.0 as usize > self.alive.keys().map(|id| id.0 as usize).max().unwrap_or(0)
+                        );
+                        self.alive.insert(worker, Seen { place, quiet, ..Seen::default() });
+                        events.push(Event::Started { worker, identity: format!("id-{}", worker.0) });
+                    }
+                    Command::Signal { worker, signal } => {
+                        let Some(seen) = self.alive.get_mut(&worker) else {
+                            panic!("{signal:?} to {worker:?}, which is gone");
+                        };
+                        seen.signals.push(signal);
+                        match signal {
+                            Signal::Term | Signal::Int => drop(seen.term_at.get_or_insert(self.now)),
+                            Signal::Kill => {
+                                let since = seen.term_at.expect("killed without being told to stop");
+                                assert!(self.now >= since + SECOND * 35, "killed too early");
+                                assert_eq!(seen.signals.iter().filter(|it| **it == Signal::Kill).count(), 1);
+                            }
+                            // By default these stop or end a process.
+                            Signal::Tstp | Signal::Ttin | Signal::Hup => assert!(seen.ready),
+                        }
+                    }
+                    Command::TellDead { worker, identity } => {
+                        let seen = self.alive.get(&worker).expect("a dead one was told");
+                        assert!(seen.ready && seen.term_at.is_none(), "told {seen:?}");
+                        let dead = identity.trim_start_matches("id-").parse().map(WorkerId).unwrap();
+                        assert!(!self.alive.contains_key(&dead), "{identity} lives");
+                        self.told.push((worker, identity));
+                    }
+                    Command::Log(note) => self.notes.push(note),
+                    Command::Status(status) => self.status = status,
+                    Command::Exit { clean } => {
+                        assert!(self.alive.is_empty());
+                        self.exits.push(clean);
+                    }
+                }
+            }
+        }
+    }
+
+    fn ids(&self) -> Vec<WorkerId> {
+        self.alive.keys().copied().collect()
+    }
+
+    fn working(&self) -> usize {
+        self.alive.values().filter(|it| it.ready && it.term_at.is_none()).count()
+    }
+
+    fn newest(&self) -> WorkerId {
+        *self.alive.keys().last().expect("none lives")
+    }
+
+    fn noted(&self, wanted: impl Fn(&Note) -> bool) -> usize {
+        self.notes.iter().filter(|note| wanted(note)).count()
+    }
+}
+
+#[test]
+fn no_worker_is_started_before_its_pause_is_over_and_one_right_after_swarm_06_p_43() {
+    let mut world = World::new(1, false);
+    // The length of the boot makes no difference.
+    for (boot, pause) in [(0, 0), (15, 1), (0, 2), (90, 4), (15, 8), (0, 16), (0, 32), (15, 60), (0, 60)] {
+        world.passes(SECOND * boot);
+        world.ends(world.newest(), End::Failed);
+        if pause > 0 {
+            world.passes(SECOND * pause - Duration::from_millis(1));
+            assert_eq!(world.ids(), [], "within {pause} s");
+            world.passes(Duration::from_millis(1));
+        }
+        assert_eq!(world.ids().len(), 1, "after {pause} s");
+    }
+}
+
+#[test]
+fn a_worker_that_was_ready_for_30_s_begins_anew_swarm_07() {
+    let mut world = World::new(1, false);
+    for _ in 0..4 {
+        world.ends(world.newest(), End::Failed);
+        world.passes(SECOND * 10);
+    }
+    world.gets_ready(world.newest());
+    world.passes(SECOND * 30);
+    world.ends(world.newest(), End::Failed);
+    assert_eq!(world.ids().len(), 1);
+}
+
+#[test]
+fn each_place_has_pauses_of_its_own() {
+    let mut world = World::ready(2, false);
+    for _ in 0..3 {
+        let worker = *world.alive.iter().find(|(_, it)| it.place == 0).expect("one in place 0").0;
+        world.ends(worker, End::Failed);
+        world.passes(SECOND * 2);
+    }
+    let other = *world.alive.iter().find(|(_, it)| it.place == 1).expect("one in place 1").0;
+    world.ends(other, End::Failed);
+    assert_eq!(world.ids().len(), 2);
+}
+
+#[test]
+fn a_straggler_is_killed_once_after_35_s_and_others_may_take_their_time_swarm_09() {
+    let mut world = World::ready(2, false);
+    let [first, second] = world.ids()[..] else { panic!("two") };
+    world.asked(Request::Stop(Signal::Term));
+    world.passes(SECOND * 34);
+    world.ends(first, End::Clean);
+    assert_eq!(world.alive[&second].signals, [Signal::Term]);
+    world.passes(SECOND);
+    assert_eq!(world.alive[&second].signals, [Signal::Term, Signal::Kill]);
+    world.passes(SECOND * 100);
+    world.asked(Request::Stop(Signal::Term));
+    assert_eq!(world.alive[&second].signals, [Signal::Term, Signal::Kill, Signal::Term]);
+    assert!(world.exits.is_empty());
+    world.ends(second, End::Failed);
+    assert_eq!(world.exits, [false], "it was not clean");
+}
+
+#[test]
+fn a_stop_in_any_state_ends_clean_when_all_workers_do() {
+    for phased in [false, true] {
+        let mut world = World::ready(3, phased);
+        world.asked(Request::Restart);
+        world.ends(*world.ids().last().expect("some"), End::Failed);
+        world.asked(Request::Stop(Signal::Int));
+        assert!(world.alive.values().all(|it| it.term_at.is_some()));
+        world.leavers_end();
+        assert_eq!(world.exits, [true]);
+        assert_eq!(world.supervisor.next_wake(), None);
+    }
+}
+
+#[test]
+fn one_that_dies_of_the_signal_before_it_was_ready_ended_well() {
+    for (ready, clean) in [(false, true), (true, false)] {
+        let mut world = if ready { World::ready(1, false) } else { World::new(1, false) };
+        world.asked(Request::Stop(Signal::Term));
+        world.ends(world.newest(), End::Signalled);
+        assert_eq!(world.exits, [clean]);
+    }
+}
+
+#[test]
+fn a_phased_restart_goes_on_only_when_the_new_one_is_ready_swarm_03() {
+    let mut world = World::ready(4, true);
+    let old: BTreeSet<_> = world.ids().into_iter().collect();
+    world.asked(Request::Restart);
+    for round in 0..4 {
+        assert_eq!((world.ids().len(), world.working()), (5, 4), "round {round}");
+        world.passes(SECOND * 200);
+        assert_eq!((world.ids().len(), world.working()), (5, 4), "round {round}");
+        world.gets_ready(world.newest());
+        world.leavers_end();
+        assert_eq!(world.working(), 4);
+    }
+    assert_eq!(world.ids().len(), 4);
+    assert!(old.is_disjoint(&world.ids().into_iter().collect()));
+    assert_eq!(world.noted(|note| matches!(note, Note::RestartOver { .. })), 1);
+    assert!(!world.status.restarting && world.status.ready == 4);
+}
+
+#[test]
+fn a_new_program_that_fails_or_is_late_ends_the_restart_and_nobody_is_replaced() {
+    for late in [false, true] {
+        let mut world = World::ready(3, true);
+        let old = world.ids();
+        world.asked(Request::Restart);
+        world.asked(Request::Restart);
+        if late {
+            world.passes(SECOND * 300);
+            world.leavers_end();
+        } else {
+            world.ends(world.newest(), End::Failed);
+        }
+        world.passes(SECOND * 1000);
+        assert_eq!(world.ids(), old);
+        assert_eq!(world.working(), 3);
+        let given_up = |note: &Note| matches!(note, Note::ReplacementFailed { late: was, replaced: 0, kept: 3, .. } if *was == late);
+        assert_eq!(world.noted(given_up), 1);
+        assert!(!world.status.restarting);
+    }
+}
+
+#[test]
+fn a_failure_in_the_middle_keeps_who_is_there_and_the_pause_holds_where_nobody_is() {
+    let mut world = World::ready(3, true);
+    world.asked(Request::Restart);
+    world.gets_ready(world.newest());
+    world.leavers_end();
+    // The old one of the place dies while its successor boots, which then fails too.
+    let incoming = world.newest();
+    let place = world.alive[&incoming].place;
+    let old = *world.alive.iter().find(|(id, it)| it.place == place && **id != incoming).expect("old").0;
+    world.ends(old, End::Failed);
+    assert_eq!(world.ids().len(), 3, "the successor is under way already");
+    world.ends(incoming, End::Failed);
+    assert_eq!(world.noted(|note| matches!(note, Note::ReplacementFailed { replaced: 1, kept: 2, .. })), 1);
+    assert_eq!(world.ids().len(), 2);
+    world.passes(SECOND);
+    assert_eq!(world.ids().len(), 3);
+}
+
+#[test]
+fn restarts_that_are_asked_for_meanwhile_make_one_more() {
+    let mut world = World::ready(2, true);
+    world.asked(Request::Restart);
+    for _ in 0..5 {
+        world.asked(Request::Restart);
+    }
+    let mut started = 0;
+    while world.status.restarting {
+        world.gets_ready(world.newest());
+        world.leavers_end();
+        started += 1;
+    }
+    assert_eq!(started, 4);
+    assert_eq!(world.noted(|note| *note == Note::RestartFollows), 1);
+}
+
+#[test]
+fn leavers_that_take_their_time_hold_a_further_restart_up_and_not_the_first() {
+    let mut world = World::ready(2, true);
+    world.asked(Request::Restart);
+    world.asked(Request::Restart);
+    world.gets_ready(world.newest());
+    world.gets_ready(world.newest());
+    // Both old ones are still at work.
+    assert_eq!((world.ids().len(), world.working()), (4, 2));
+    world.passes(SECOND * 34);
+    assert_eq!(world.ids().len(), 4);
+    world.leavers_end();
+    assert_eq!(world.ids().len(), 3);
+}
+
+#[test]
+fn without_phases_a_place_is_filled_when_its_worker_is_gone() {
+    let mut world = World::ready(2, false);
+    let [first, second] = world.ids()[..] else { panic!("two") };
+    for _ in 0..3 {
+        world.asked(Request::Restart);
+    }
+    assert_eq!((world.ids().len(), world.working()), (2, 0));
+    world.ends(first, End::Clean);
+    assert_eq!(world.ids().len(), 2);
+    world.passes(SECOND * 35);
+    assert!(world.alive[&second].signals.contains(&Signal::Kill));
+    world.ends(second, End::Failed);
+    assert_eq!(world.told, [], "nobody is ready to recover what it held");
+    world.gets_ready(world.newest());
+    assert_eq!(world.told.len(), 1);
+}
+
+#[test]
+fn what_a_dead_worker_held_is_recovered_by_a_ready_one_and_by_another_if_that_dies() {
+    let mut world = World::ready(3, false);
+    let [first, ..] = world.ids()[..] else { panic!("three") };
+    world.ends(first, End::Failed);
+    let (second, dead) = world.told[0].clone();
+    assert_eq!(dead, format!("id-{}", first.0));
+    world.ends(second, End::Failed);
+    // Both dead ones are given to whoever is left.
+    let third = world.told[1].0;
+    let mut now_told: Vec<_> = world.told[1..].iter().map(|(worker, dead)| (*worker, dead.clone())).collect();
+    now_told.sort_by(|a, b| a.1.cmp(&b.1));
+    assert_eq!(now_told, [(third, dead.clone()), (third, format!("id-{}", second.0))]);
+    world.happens(Event::Recovered { identity: dead.clone() });
+    world.ends(third, End::Failed);
+    world.all_get_ready();
+    assert!(!world.told[3..].iter().any(|(_, identity)| *identity == dead), "recovered twice");
+    assert_eq!(world.told.len(), 5);
+}
+
+#[test]
+fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
+    let mut world = World::ready(3, false);
+    world.ends(world.ids()[0], End::Failed);
+    world.all_get_ready();
+    let first = world.told[0].clone();
+    world.passes(SECOND * 89);
+    assert_eq!(world.told.len(), 1);
+    world.passes(SECOND);
+    assert_eq!(world.told.len(), 2);
+    assert!(world.told[1].0 != first.0 && world.told[1].1 == first.1, "{:?}", world.told);
+    // Whoever it was: it is done.
+    world.happens(Event::Recovered { identity: first.1 });
+    world.passes(SECOND * 1000);
+    assert_eq!(world.told.len(), 2);
+}
+
+#[test]
+fn what_ended_clean_is_not_recovered() {
+    let mut world = World::ready(2, false);
+    world.ends(world.newest(), End::Clean);
+    world.all_get_ready();
+    assert_eq!(world.told, []);
+}
+
+#[test]
+fn a_quiet_swarm_starts_quiet_workers_until_it_is_restarted() {
+    let mut world = World::ready(1, true);
+    world.asked(Request::Quiet);
+    assert_eq!(world.alive[&world.newest()].signals, [Signal::Tstp]);
+    world.ends(world.newest(), End::Failed);
+    assert!(world.alive[&world.newest()].quiet);
+    world.gets_ready(world.newest());
+    world.asked(Request::Restart);
+    assert!(!world.alive[&world.newest()].quiet);
+    // Given up, it is what it was.
+    world.ends(world.newest(), End::Failed);
+    world.ends(world.newest(), End::Failed);
+    world.passes(SECOND * 100);
+    assert!(world.alive[&world.newest()].quiet);
+}
+
+#[test]
+fn a_signal_that_comes_during_the_start_is_passed_on_when_it_is_ready() {
+    let mut world = World::new(1, false);
+    for _ in 0..2 {
+        world.asked(Request::Forward(Signal::Hup));
+        world.asked(Request::Quiet);
+    }
+    assert_eq!(world.alive[&world.newest()].signals, []);
+    world.gets_ready(world.newest());
+    assert_eq!(world.alive[&world.newest()].signals, [Signal::Hup, Signal::Tstp]);
+}
+
+#[test]
+fn a_worker_above_its_memory_limit_is_replaced_gracefully_and_not_ever_faster() {
+    let mut world = World::ready(2, false);
+    let mut replaced = 0;
+    let begun = world.now;
+    while world.now < begun + SECOND * 120 {
+        for worker in world.ids() {
+            world.happens(Event::Memory { worker, kb: 1000 });
+        }
+        let first = world.ids()[0];
+        world.happens(Event::Memory { worker: first, kb: 1001 });
+        if world.ids().len() > 2 {
+            assert_eq!((world.ids().len(), world.working()), (3, 2), "the new one is started first");
+            world.gets_ready(world.newest());
+            world.leavers_end();
+            replaced += 1;
+        }
+        world.passes(SECOND);
+    }
+    assert!((4..=20).contains(&replaced), "{replaced}");
+    assert_eq!(world.working(), 2);
+}
+
+/// One random thing that may happen.
+#[derive(Debug, Clone)]
+enum Step {
+    Passes(u64),
+    GetsReady(usize),
+    Ends(usize, bool),
+    Memory(usize),
+    Recovered(usize),
+    Restart,
+    Quiet,
+    Hup,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        3 => (0..40_000u64).prop_map(Step::Passes),
+        6 => any::<usize>().prop_map(Step::GetsReady),
+        4 => (any::<usize>(), any::<bool>()).prop_map(|(which, clean)| Step::Ends(which, clean)),
+        1 => any::<usize>().prop_map(Step::Memory),
+        2 => any::<usize>().prop_map(Step::Recovered),
+        2 => Just(Step::Restart),
+        1 => Just(Step::Quiet),
+        1 => Just(Step::Hup),
+    ];
+    proptest::collection::vec(step, 0..120)
+}
+
+proptest! {
+    /// Beside what [`World`] itself checks at each command.
+    #[test]
+    fn whatever_happens_places_stay_bounded_are_filled_again_and_all_end(
+        count in 1..5usize,
+        phased: bool,
+        steps in steps(),
+    ) {
+        let mut world = World::new(count, phased);
+        for step in steps {
+            let pick = |world: &World, which: usize| {
+                let ids = world.ids();
+                ids.get(which.checked_rem(ids.len())?).copied()
+            };
+            match step {
+                Step::Passes(milliseconds) => world.passes(Duration::from_millis(milliseconds)),
+                Step::GetsReady(which) => {
+                    if let Some(worker) = pick(&world, which) {
+                        world.gets_ready(worker);
+                    }
+                }
+                Step::Ends(which, clean) => {
+                    if let Some(worker) = pick(&world, which) {
+                        world.ends(worker, if clean { End::Clean } else { End::Failed });
+                    }
+                }
+                Step::Memory(which) => {
+                    if let Some(worker) = pick(&world, which) {
+                        world.happens(Event::Memory { worker, kb: 2000 });
+                    }
+                }
+                Step::Recovered(which) => {
+                    if let Some(at) = which.checked_rem(world.told.len()) {
+                        let (_, identity) = world.told[at].clone();
+                        world.happens(Event::Recovered { identity });
+                    }
+                }
+                Step::Restart => world.asked(Request::Restart),
+                Step::Quiet => world.asked(Request::Quiet),
+                Step::Hup => world.asked(Request::Forward(Signal::Hup)),
+            }
+            prop_assert!(world.ids().len() <= 2 * count + 1, "{} of {count}", world.ids().len());
+            let staying = world.alive.values().filter(|it| it.term_at.is_none());
+            let mut places = BTreeMap::new();
+            staying.for_each(|it| *places.entry(it.place).or_insert(0) += 1);
+            prop_assert!(places.values().all(|workers| *workers <= 2));
+            prop_assert!(places.values().filter(|workers| **workers == 2).count() <= 1, "two at a time");
+        }
+        // Left alone, with workers that behave, every place is filled and nothing is under way.
+        for _ in 0..10 * count {
+            world.passes(SECOND * 61);
+            world.leavers_end();
+            world.all_get_ready();
+        }
+        prop_assert_eq!(world.working(), count);
+        prop_assert_eq!(world.ids().len(), count);
+        prop_assert!(!world.status.restarting);
+        prop_assert_eq!(world.status.ready, count);
+        world.asked(Request::Stop(Signal::Term));
+        world.leavers_end();
+        prop_assert_eq!(&world.exits, &[true]);
+    }
+}
