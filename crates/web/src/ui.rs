@@ -219,9 +219,10 @@ impl Ui {
 
     /// A changed part, and the message beside it.
     pub(crate) fn with_toast(&self, mut part: String, message: &Message) -> Result<String, WebError> {
-        part.push_str("<div id=\"cw-toasts\" hx-swap-oob=\"beforeend\">");
+        // The script takes it out: a message is no part of what changed.
+        part.push_str("<template data-cw-toast>");
         part.push_str(&self.toast(message)?);
-        part.push_str("</div>");
+        part.push_str("</template>");
         Ok(part)
     }
 

@@ -49,31 +49,52 @@ document.addEventListener("click", (event) => {
 });
 
 const blockOf = (element) => element.closest("[data-cw-live]");
+// A second click while the first one runs is none.
+document.addEventListener("submit", (event) => {
+  if (!event.target.querySelector("[aria-busy=true]")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+// Where the focus was when an action began: its button may be gone when it ends.
+let acted = null;
 document.addEventListener("htmx:beforeRequest", (event) => {
   const form = event.detail.elt;
-  blockOf(form)?.setAttribute("data-cw-acting", "");
   const button = event.detail.requestConfig.triggeringEvent?.submitter ?? form.querySelector("button");
-  if (!button) return;
+  blockOf(form)?.setAttribute("data-cw-acting", "");
   form.cwButton = button;
+  if (!button) return;
+  // Not disabled, which would take the focus away; a second click is none.
   button.setAttribute("aria-busy", "true");
-  button.disabled = true;
+  const row = button.closest("[data-cw-row]");
+  acted = button.contains(document.activeElement) ? { row, next: row?.nextElementSibling, place: row ? rows().indexOf(row) : -1 } : null;
 });
 document.addEventListener("htmx:afterRequest", (event) => {
-  const form = event.detail.elt;
   for (const block of document.querySelectorAll("[data-cw-acting]")) block.removeAttribute("data-cw-acting");
-  const button = form.cwButton;
-  if (button) {
-    button.removeAttribute("aria-busy");
-    button.disabled = false;
-  }
+  event.detail.elt.cwButton?.removeAttribute("aria-busy");
   if (event.detail.failed && !event.detail.xhr?.status) lost(false);
   const pill = document.getElementById("cluster-bar");
   if (pill && event.detail.successful) refresh(pill).catch(() => {});
+});
+// The focus goes to what took the button's place: the other one of its row, or the row that came up.
+const refocus = () => {
+  const { row, next, place } = acted;
+  acted = null;
+  if (document.activeElement && document.activeElement !== document.body) return;
+  if (row?.isConnected) (row.querySelector("form button") ?? row.querySelector("a, button"))?.focus();
+  else focusRow(next?.isConnected ? next : rows()[Math.min(place, rows().length - 1)]);
+};
+// At once, before a live update replaces what was swapped in.
+document.addEventListener("htmx:afterSwap", () => {
+  for (const message of document.querySelectorAll("template[data-cw-toast]")) {
+    toasts.append(message.content);
+    message.remove();
+  }
 });
 document.addEventListener("htmx:afterSettle", (event) => {
   localise(event.detail.elt);
   copyOut(event.detail.elt);
   tags.delete(event.detail.elt);
+  if (acted) refocus();
   event.detail.elt.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
 });
 

@@ -5,6 +5,8 @@
 
 mod basic_auth;
 mod greetings;
+#[cfg(test)]
+mod tests;
 
 use std::error::Error;
 use std::net::SocketAddr;
