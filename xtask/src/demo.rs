@@ -1,6 +1,7 @@
 //! The example worker at work, on a Redis of its own.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -34,7 +35,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome {
-    Step::cargo("build", &["build", "--quiet", "--package", "example-worker"]).run()?;
+    Step::cargo("build", &["build", "--quiet", "--package", "example-worker", "--package", "example-web"])
+        .run()?;
     let private = match std::env::var("REDIS_URL") {
         Ok(_) => None,
         Err(_) => Some(TestRedis::start()?),
@@ -46,9 +48,15 @@ pub(crate) fn run(options: &Options) -> Outcome {
         let config = RedisConfig::new(&url)?;
         let client = Client::connect(&config).await?;
         let mut worker = start_worker(&url, !options.once)?;
-        let outcome =
-            if options.once { once(&client, &mut worker).await } else { stream(&client, &mut worker).await };
-        stop_worker(&mut worker).await;
+        let outcome = if options.once {
+            once(&client, &mut worker).await
+        } else {
+            let mut web = start_web(&url)?;
+            let outcome = stream(&client, &mut worker).await;
+            stop(&mut web).await;
+            outcome
+        };
+        stop(&mut worker).await;
         client.close().await;
         outcome
     })
@@ -69,10 +77,27 @@ fn start_worker(url: &str, show_log: bool) -> Result<Child, Box<dyn std::error::
         .spawn()?)
 }
 
-async fn stop_worker(worker: &mut Child) {
-    if let Some(pid) = worker.id() {
+/// The example app with the web UI, on the port that it takes by itself, or the next free one.
+fn start_web(url: &str) -> Result<Child, Box<dyn std::error::Error>> {
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let port = (9292..9392).find(is_free).ok_or("find a free port for the web UI between 9292 and 9391")?;
+    let web = Command::new(executable("debug", "example-web"))
+        .env("REDIS_URL", url)
+        .env("PORT", port.to_string())
+        .env_remove("ADMIN_PASSWORD")
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    println!("Web UI: http://127.0.0.1:{port}/admin/jobs");
+    Ok(web)
+}
+
+async fn stop(program: &mut Child) {
+    if let Some(pid) = program.id() {
         let _ = Command::new("kill").arg("-TERM").arg(pid.to_string()).status().await;
-        let _ = tokio::time::timeout(Duration::from_secs(30), worker.wait()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(30), program.wait()).await;
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod assets;
 mod bench;
 mod demo;
 mod docs_check;
@@ -15,6 +16,7 @@ mod lint;
 mod lua_check;
 mod lua_script;
 mod redis;
+mod seed_demo;
 mod soak;
 mod step;
 mod test;
@@ -25,8 +27,10 @@ use step::TaskError;
 #[derive(Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask", about = "The workspace's tasks")]
 enum Task {
-    /// Run the example worker on a private Redis and push jobs to it
+    /// Run the example worker and the web UI on a private Redis, and push jobs
     Demo(demo::Options),
+    /// Fill a Redis with a believable week of work, to look at the web UI
+    SeedDemo(seed_demo::Options),
     /// Measure pushing, draining and picking up jobs
     Bench(bench::Options),
     /// Random load and random faults; then everything must be accounted for
@@ -40,6 +44,8 @@ enum Task {
     Ci,
     /// Start a throw-away Redis server and print its URL; Ctrl-C ends it
     Redis(redis::Options),
+    /// Fetch the web UI's libraries and font anew, by the versions in crates/web/assets/vendor/vendor.json
+    Assets,
     /// Format the code
     Fmt(fmt::Options),
     /// Run clippy on everything, warnings being errors
@@ -54,12 +60,14 @@ fn main() -> ExitCode {
     let named = |step| move |source| TaskError::Task { step, source };
     let outcome = match Task::parse() {
         Task::Demo(options) => demo::run(&options).map_err(named("demo")),
+        Task::SeedDemo(options) => seed_demo::run(&options).map_err(named("seed-demo")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
         Task::Soak(options) => soak::run(&options).map_err(named("soak")),
         Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),
         Task::Test(options) => test::run(&options),
         Task::Ci => test::run(&test::Options::default()),
         Task::Redis(options) => redis::run(&options),
+        Task::Assets => assets::run().map_err(named("assets")),
         Task::Fmt(options) => fmt::run(&options),
         Task::Lint => lint::run(),
         Task::LuaCheck => lua_check::run(),

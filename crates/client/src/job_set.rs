@@ -127,18 +127,33 @@ impl JobSet {
     /// # Errors
     /// When Redis cannot be reached; some entries may be on their queues then.
     pub async fn requeue_all(&self) -> Result<RequeuedAll, RedisError> {
+        self.requeue_matching(|_| true).await
+    }
+
+    /// [`requeue_all`](Self::requeue_all), of those entries alone for which `wanted` says so. The others count
+    /// neither as requeued nor as left.
+    ///
+    /// # Errors
+    /// As [`requeue_all`](Self::requeue_all).
+    pub async fn requeue_matching(
+        &self,
+        wanted: impl Fn(&Bytes) -> bool + Send + Sync,
+    ) -> Result<RequeuedAll, RedisError> {
         let mut all = RequeuedAll { requeued: 0, left: 0, error: None };
-        let mut unseen = None;
+        let (mut unwanted, mut unseen) = (0, None);
         loop {
             // Those that stay come first in what is left.
             let Page { total, mut entries } =
-                scripts::peek_entries(&self.redis, &self.source(), all.left).await?;
+                scripts::peek_entries(&self.redis, &self.source(), all.left + unwanted).await?;
             let remaining: u64 = unseen.unwrap_or(total);
             entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
             if entries.is_empty() {
                 return Ok(all);
             }
             unseen = Some(remaining - entries.len() as u64);
+            let seen = entries.len();
+            entries.retain(&wanted);
+            unwanted += (seen - entries.len()) as u64;
             let now = EpochSeconds::now();
             let moves: Vec<_> = entries.iter().filter_map(|raw| self.to_requeue(raw, now)).collect();
             all.left += (entries.len() - moves.len()) as u64;

@@ -6,6 +6,7 @@
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
 //! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
+//! - [`failures`]: what fails, grouped by error.
 //! - [`ServerInfo`], [`WrongKey`]: whether Redis itself is as it should be.
 //! - [`history`]: which runs there were, to page through and to search.
 //!
@@ -32,11 +33,14 @@ mod batch;
 mod client;
 mod control;
 mod error;
+pub mod failures;
 pub mod history;
 mod in_progress;
 mod job_set;
 pub mod middleware;
 mod periodic;
+mod ping;
+mod process_states;
 mod processes;
 mod push;
 mod queue;
@@ -58,6 +62,7 @@ pub use error::ClientError;
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
+pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use queue_removal::ClearedSlice;

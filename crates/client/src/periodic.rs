@@ -136,6 +136,14 @@ impl PeriodicEntries {
     /// # Errors
     /// When the entry cannot be read, and as [`perform_async`](Client::perform_async).
     pub async fn run_now(&self, pjid: &str) -> Result<Option<Jid>, ClientError> {
+        self.run_now_on(pjid, None).await
+    }
+
+    /// [`run_now`](Self::run_now), onto another queue: an entry does not say which one its class names.
+    ///
+    /// # Errors
+    /// As [`run_now`](Self::run_now).
+    pub async fn run_now_on(&self, pjid: &str, queue: Option<&str>) -> Result<Option<Jid>, ClientError> {
         let redis = self.client.redis();
         let call = Call::new().key(redis.keys().periodic_schedule()).arg(pjid);
         // An entry that vanishes before the push was there when it was asked for: nothing is decided by
@@ -146,6 +154,9 @@ impl PeriodicEntries {
             return Err(ClientError::UnreadableEntry { pjid: pjid.to_owned() });
         };
         let mut job = NewJob::new(&entry.class);
+        if let Some(queue) = queue {
+            job = job.queue(queue);
+        }
         job.set_raw("args", entry.args);
         if entry.retry.get() != "null" {
             job.set_raw("retry", entry.retry);

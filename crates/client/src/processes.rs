@@ -83,7 +83,7 @@ impl Client {
         Ok(running)
     }
 
-    async fn identities(&self) -> Result<Vec<String>, RedisError> {
+    pub(crate) async fn identities(&self) -> Result<Vec<String>, RedisError> {
         let mut identities = scripts::list_members(self.redis(), self.redis().keys().processes()).await?;
         identities.sort_unstable();
         Ok(identities)

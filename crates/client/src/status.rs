@@ -49,6 +49,19 @@ impl Client {
         Ok(hashes.pop().and_then(Status::from_fields))
     }
 
+    /// The statuses of several jobs (at most 500, the others count as without), in their order.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn statuses(&self, jids: &[String]) -> Result<Vec<Option<Status>>, RedisError> {
+        let some = &jids[..jids.len().min(scripts::BATCH_LIMIT)];
+        let keys = some.iter().map(|jid| self.redis().keys().status(jid)).collect();
+        let mut statuses: Vec<_> =
+            scripts::list_hashes(self.redis(), keys).await?.into_iter().map(Status::from_fields).collect();
+        statuses.resize_with(jids.len(), || None);
+        Ok(statuses)
+    }
+
     /// Waits until the job has succeeded or failed for good, at most for `timeout`. A job whose status is not
     /// there yet is waited for too. Looks again and again, with pauses that grow to a second; so the end
     /// is seen up to a second late.

@@ -12,6 +12,7 @@ mod field;
 mod phrase;
 mod slots;
 mod time_of_day;
+mod words;
 mod zone;
 
 #[cfg(test)]
@@ -99,6 +100,18 @@ impl Cron {
     /// The text exactly as it was given: the id of an entry is made from it.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// In plain words, without the zone; `None` for one that is too special for them.
+    ///
+    /// ```
+    /// use cogworker_core::cron::Cron;
+    ///
+    /// let cron = Cron::parse("0 9 * * mon-fri").unwrap();
+    /// assert_eq!(cron.in_words().as_deref(), Some("Every weekday at 09:00"));
+    /// ```
+    pub fn in_words(&self) -> Option<String> {
+        words::in_words(&self.text)
     }
 
     /// The zone whose clock it goes by.

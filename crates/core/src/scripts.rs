@@ -14,6 +14,7 @@ mod key_positions;
 mod listings;
 mod periodic;
 mod presence;
+mod processes;
 mod push;
 mod records;
 mod recover;
@@ -38,6 +39,7 @@ pub use periodic::{
     EntryState, Fired, RunningLock, Slot, fire_slot, hold_running_locks, list_periodic, publish_schedule,
 };
 pub use presence::{Beat, BeatReply, beat, remove_presence};
+pub use processes::{ProcessRecord, list_processes};
 pub use push::{Push, Pushed, push_jobs};
 pub use records::{Filed, Filing, file_records, find_standing};
 pub use recover::{

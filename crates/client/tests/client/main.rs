@@ -1,10 +1,12 @@
 //! The client on a real Redis.
 
 mod deleting;
+mod failing;
 mod history;
 mod inspecting;
 mod middleware;
 mod periodic;
+mod process_states;
 mod pushing;
 mod status;
 mod support;

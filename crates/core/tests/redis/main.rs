@@ -13,6 +13,7 @@ mod scripts_history;
 mod scripts_jobs;
 mod scripts_numbers;
 mod scripts_periodic;
+mod scripts_processes;
 mod scripts_push;
 mod scripts_recovery;
 mod scripts_sets;

@@ -1,0 +1,107 @@
+// Actions: asked about where they cannot be undone, busy while they run, told when they are done.
+
+const ask = document.getElementById("cw-ask");
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const question = form.querySelector("input[name=ask]:not(:disabled)");
+  if (!question) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  const submitter = event.submitter;
+  const value = (name) => form.querySelector(`input[name=${name}]`)?.value ?? "";
+  ask.querySelector("h2").textContent = question.value;
+  ask.querySelector("p").textContent = value("ask_text");
+  ask.querySelector("[data-cw-verb]").textContent = value("ask_verb") || "Continue";
+  ask.returnValue = "";
+  ask.showModal();
+  ask.addEventListener("close", () => {
+    submitter?.focus();
+    if (ask.returnValue !== "yes") return;
+    question.disabled = true;
+    form.requestSubmit(submitter);
+    question.disabled = false;
+  }, { once: true });
+}, true);
+
+const toasts = document.getElementById("cw-toasts");
+const dismiss = (toast) => {
+  toast.remove();
+};
+const keepToasts = () => {
+  for (const toast of toasts.querySelectorAll(".toast:not([data-cw-seen])")) {
+    toast.dataset.cwSeen = "";
+    if (toast.classList.contains("toast--bad")) continue;
+    let left = 6;
+    const tick = setInterval(() => {
+      if (toast.matches(":hover, :focus-within")) return;
+      left -= 1;
+      if (left <= 0 || !toast.isConnected) {
+        clearInterval(tick);
+        dismiss(toast);
+      }
+    }, 1000);
+  }
+};
+new MutationObserver(keepToasts).observe(toasts, { childList: true });
+document.addEventListener("click", (event) => {
+  const close = event.target.closest("[data-cw-close]");
+  if (close) dismiss(close.closest(".toast, .banner"));
+});
+
+const blockOf = (element) => element.closest("[data-cw-live]");
+// A second click while the first one runs is none.
+document.addEventListener("submit", (event) => {
+  if (!event.target.querySelector("[aria-busy=true]")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+// Where the focus was when an action began: its button may be gone when it ends.
+let acted = null;
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const form = event.detail.elt;
+  const button = event.detail.requestConfig.triggeringEvent?.submitter ?? form.querySelector("button");
+  blockOf(form)?.setAttribute("data-cw-acting", "");
+  form.cwButton = button;
+  if (!button) return;
+  // Not disabled, which would take the focus away; a second click is none.
+  button.setAttribute("aria-busy", "true");
+  const row = button.closest("[data-cw-row]");
+  acted = button.contains(document.activeElement) ? { row, next: row?.nextElementSibling, place: row ? rows().indexOf(row) : -1 } : null;
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  for (const block of document.querySelectorAll("[data-cw-acting]")) block.removeAttribute("data-cw-acting");
+  event.detail.elt.cwButton?.removeAttribute("aria-busy");
+  if (event.detail.failed && !event.detail.xhr?.status) lost(false);
+  const pill = document.getElementById("cluster-bar");
+  if (pill && event.detail.successful) refresh(pill).catch(() => {});
+});
+// The focus goes to what took the button's place: the other one of its row, or the row that came up.
+const refocus = () => {
+  const { row, next, place } = acted;
+  acted = null;
+  if (document.activeElement && document.activeElement !== document.body) return;
+  if (row?.isConnected) (row.querySelector("form button") ?? row.querySelector("a, button"))?.focus();
+  else focusRow(next?.isConnected ? next : rows()[Math.min(place, rows().length - 1)]);
+};
+// At once, before a live update replaces what was swapped in.
+document.addEventListener("htmx:afterSwap", () => {
+  for (const message of document.querySelectorAll("template[data-cw-toast]")) {
+    toasts.append(message.content);
+    message.remove();
+  }
+});
+document.addEventListener("htmx:afterSettle", (event) => {
+  localise(event.detail.elt);
+  copyOut(event.detail.elt);
+  tags.delete(event.detail.elt);
+  if (acted) refocus();
+  event.detail.elt.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
+});
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-cw-copy]");
+  if (!button) return;
+  const text = document.getElementById(button.dataset.cwCopy)?.textContent ?? button.dataset.cwCopyText ?? "";
+  await navigator.clipboard.writeText(text);
+  button.title = "Copied";
+});

@@ -1,0 +1,133 @@
+// Live updates: each block with `data-cw-live` asks that address for itself again. An unchanged block is not sent; a
+// block in use (a field, a selection, a ticked row, an open menu) is left alone until it is not.
+
+const liveKey = "cogworkerLiveUpdate";
+const interval = Number(root.dataset.interval);
+const banner = document.getElementById("cw-banner");
+const tags = new WeakMap();
+window.cogworkerLive = localStorage.getItem(liveKey) !== "false";
+let lostSince = null;
+let failures = 0;
+let timer = null;
+let updatedAt = now();
+
+const isField = (element) => element instanceof Element && element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select");
+const isInUse = (block) => {
+  const active = document.activeElement;
+  if (block.contains(active) && isField(active)) return true;
+  const selection = getSelection();
+  if (!selection.isCollapsed && block.contains(selection.anchorNode)) return true;
+  return block.querySelector("details.menu[open], dialog[open], input[type=checkbox]:checked, [aria-busy=true]") !== null;
+};
+
+// Panels that a person opened stay open, whatever the server says.
+const keep = {
+  beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")),
+};
+// What stands outside of a block and goes with it, such as the sentence under a page's title.
+const copyOut = (block) => {
+  for (const source of block.querySelectorAll("template[data-cw-copy-to]")) {
+    const target = document.getElementById(source.dataset.cwCopyTo);
+    if (!target || target.innerHTML === source.innerHTML) continue;
+    target.replaceChildren(source.content.cloneNode(true));
+    localise(target);
+  }
+};
+const replace = (block, html) => {
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html;
+  localise(fresh.content);
+  Idiomorph.morph(block, [...fresh.content.childNodes], { morphStyle: "innerHTML", ignoreActiveValue: true, callbacks: keep });
+  htmx.process(block);
+  copyOut(block);
+  block.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
+};
+
+const tell = (tone, icon, text, retry) => {
+  banner.replaceChildren();
+  if (!text) return;
+  const line = document.getElementById("cw-banner-line").content.firstElementChild.cloneNode(true);
+  line.classList.add(`banner--${tone}`);
+  line.querySelector("use").setAttribute("href", `${root.dataset.icons}#i-${icon}`);
+  line.querySelector("[data-cw-text]").textContent = text;
+  const button = line.querySelector("button");
+  if (retry) button.addEventListener("click", () => poll());
+  else button.remove();
+  banner.append(line);
+};
+
+const lost = (isRedis) => {
+  failures += 1;
+  lostSince ??= updatedAt;
+  const since = strftime(new Date(lostSince), "%H:%M:%S");
+  if (isRedis) tell("bad", "alert", `Redis does not answer. You see the state of ${since}. Workers keep their running jobs; nothing new starts.`, true);
+  else tell("warn", "plug", `Connection lost. You see the state of ${since}. Trying again.`, true);
+};
+const back = () => {
+  failures = 0;
+  updatedAt = now();
+  if (lostSince === null) return;
+  const text = `Back after ${whole(Math.round((now() - lostSince) / 1000))}.`;
+  lostSince = null;
+  tell("ok", "check", text, false);
+  setTimeout(() => lostSince === null && tell(), 5000);
+};
+
+const refresh = async (block) => {
+  const url = block.dataset.cwLive;
+  const known = tags.get(block);
+  const headers = { "HX-Request": "true" };
+  if (known?.url === url) headers["If-None-Match"] = known.tag;
+  const answer = await fetch(url, { headers, cache: "no-store", credentials: "same-origin", redirect: "error" });
+  if (answer.status === 304 || answer.status === 204) return true;
+  if (!answer.ok) throw Object.assign(new Error(answer.statusText), { status: answer.status });
+  const html = await answer.text();
+  // What was clicked meanwhile is newer than this answer.
+  if (isInUse(block) || block.dataset.cwLive !== url || block.hasAttribute("data-cw-acting")) return true;
+  replace(block, html);
+  const tag = answer.headers.get("ETag");
+  if (tag) tags.set(block, { url, tag });
+  return true;
+};
+
+const poll = async () => {
+  clearTimeout(timer);
+  try {
+    const blocks = [...document.querySelectorAll("[data-cw-live]")].filter((block) => !isInUse(block));
+    await Promise.all(blocks.map(refresh));
+    document.dispatchEvent(new CustomEvent("cw:tick"));
+    if (blocks.length) back();
+    const updated = document.querySelector("[data-cw-updated]");
+    if (updated) setText(updated, strftime(new Date(now()), "%H:%M:%S"));
+  } catch (error) {
+    lost(error.status === 503);
+  }
+  plan();
+};
+const plan = () => {
+  clearTimeout(timer);
+  if (!window.cogworkerLive || document.hidden) return;
+  timer = setTimeout(poll, Math.min(interval * 2 ** failures, 30000));
+};
+
+const liveSwitch = document.getElementById("cw-live");
+const showLive = () => {
+  liveSwitch.hidden = false;
+  liveSwitch.setAttribute("aria-pressed", String(window.cogworkerLive));
+  liveSwitch.title = window.cogworkerLive ? "Live updates are on" : "Live updates are off";
+  setText(liveSwitch.querySelector("span"), window.cogworkerLive ? "Live" : "Live off");
+};
+liveSwitch.addEventListener("click", () => {
+  window.cogworkerLive = !window.cogworkerLive;
+  localStorage.setItem(liveKey, String(window.cogworkerLive));
+  showLive();
+  if (window.cogworkerLive) poll();
+  else clearTimeout(timer);
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (window.cogworkerLive) poll();
+});
+addEventListener("online", () => window.cogworkerLive && poll());
+showLive();
+plan();

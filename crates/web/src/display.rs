@@ -1,0 +1,127 @@
+//! How numbers, sizes and durations are written.
+
+use std::time::Duration;
+
+use cogworker_core::time::EpochSeconds;
+
+/// With separators: `18,402,117`.
+pub(crate) fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 job`, `1,204 jobs`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", number(count), if count == 1 { one } else { many })
+}
+
+/// `412.6 MB`, in steps of 1,024.
+pub(crate) fn kibibytes(kib: u64) -> String {
+    let (mut size, mut unit) = (kib as f64, "kB");
+    for next in ["MB", "GB", "TB"] {
+        if size < 1024.0 {
+            break;
+        }
+        (size, unit) = (size / 1024.0, next);
+    }
+    format!("{size:.1} {unit}")
+}
+
+/// Two units at most: `842 ms`, `1.24 s`, `14 min 6 s`, `3 d 2 h`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    if millis < 1000 {
+        return format!("{millis} ms");
+    }
+    if millis < 10_000 {
+        let text = format!("{:.2}", millis as f64 / 1000.0);
+        return format!("{} s", text.trim_end_matches('0').trim_end_matches('.'));
+    }
+    whole(duration.as_secs())
+}
+
+/// [`duration`] in whole seconds, for what is counted as one looks at it.
+pub(crate) fn whole(seconds: u64) -> String {
+    let two = |big: u64, big_unit, small: u64, small_unit| match small {
+        0 => format!("{} {big_unit}", number(big)),
+        small => format!("{} {big_unit} {small} {small_unit}", number(big)),
+    };
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
+    }
+}
+
+/// `3 min 7 s ago`, `in 12 s`, `now`. The script writes the same text.
+pub(crate) fn relative(at: EpochSeconds, now: EpochSeconds) -> String {
+    let ahead = (at.as_f64() - now.as_f64()).round();
+    match ahead {
+        0.0 => "now".to_owned(),
+        ahead if ahead > 0.0 => format!("in {}", whole(ahead as u64)),
+        ago => format!("{} ago", whole(-ago as u64)),
+    }
+}
+
+/// A long text cut short, with an ellipsis.
+pub(crate) fn shortened(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_separators() {
+        for (value, text) in [(0, "0"), (999, "999"), (1847, "1,847"), (18_402_117, "18,402,117")] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!((counted(1, "job", "jobs"), counted(0, "job", "jobs")), ("1 job".into(), "0 jobs".into()));
+    }
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        for (millis, text) in [
+            (0, "0 ms"),
+            (842, "842 ms"),
+            (1240, "1.24 s"),
+            (2000, "2 s"),
+            (45_900, "45 s"),
+            (846_000, "14 min 6 s"),
+            (7_200_000, "2 h"),
+            (266_400_000, "3 d 2 h"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
+    fn a_time_is_told_from_now_on_both_sides() {
+        let now = EpochSeconds::new(1000.0);
+        for (at, text) in [(1000.2, "now"), (1012.0, "in 12 s"), (940.0, "1 min ago")] {
+            assert_eq!(relative(EpochSeconds::new(at), now), text);
+        }
+    }
+
+    #[test]
+    fn sizes_are_written_in_the_unit_that_fits() {
+        assert_eq!((kibibytes(512), kibibytes(422_502)), ("512.0 kB".into(), "412.6 MB".into()));
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!((shortened("éé", 2), shortened("ééé", 2)), ("éé".into(), "éé…".into()));
+    }
+}

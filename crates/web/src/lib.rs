@@ -1,0 +1,67 @@
+//! The web UI of Cogworker, as a router for any axum app.
+//!
+//! [`router`] nests under any prefix. Who may see it is the host's business: put a layer around it. It refuses
+//! requests that other sites make, sends a strict content security policy, and every answer is bounded,
+//! however many jobs there are.
+//!
+//! ```no_run
+//! use axum::Router;
+//! use cogworker_client::Client;
+//! use cogworker_core::redis_config::RedisConfig;
+//! use cogworker_web::WebOptions;
+//!
+//! # fn example() -> Result<Router, Box<dyn std::error::Error>> {
+//! let client = Client::connect_lazily(&RedisConfig::from_env()?)?;
+//! let jobs = cogworker_web::router(client, WebOptions::new().title("Shop"));
+//! let app: Router = Router::new().nest("/admin/jobs", jobs);
+//! # Ok(app) }
+//! ```
+//!
+//! - [`WebOptions`]: what can be set.
+//! - [`Ui`]: the request as pages see it; [`Extension`]: tabs of the host's own, in this frame.
+//! - [`Operator`]: who acts, for the log; [`CsrfRule`]: who may.
+//! - [`Session`], [`SessionLayer`]: a signed cookie for layers and extensions that want one.
+//!
+//! A tab is one module in `routes/`, one template of the same name with a block `live`, and a
+//! view that joins them.
+
+/// The samples of the guide, which are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/web.md")]
+struct Guide;
+
+mod assets;
+mod confirm;
+mod csrf;
+mod display;
+mod error;
+mod extension;
+mod failures;
+mod frame;
+mod live;
+mod markup;
+mod message;
+mod operator;
+mod options;
+mod orders;
+mod pager;
+mod preferences;
+mod router;
+mod routes;
+mod schedule_runs;
+mod session;
+mod shared;
+mod time_format;
+mod ui;
+mod view;
+
+pub use csrf::{CsrfRule, Verdict};
+pub use extension::Extension;
+pub use markup::Markup;
+pub use operator::Operator;
+pub use options::WebOptions;
+pub use preferences::Theme;
+pub use router::router;
+pub use session::{SecretTooShort, Session, SessionLayer, SessionSecret};
+pub use time_format::{TimeFormat, UnknownTimeFormat};
+pub use ui::Ui;

@@ -1,0 +1,74 @@
+//! Text that is HTML already.
+
+use std::fmt::{self, Write};
+
+use askama::filters::HtmlSafe;
+
+/// HTML, which templates do not escape again.
+///
+/// ```
+/// use cogworker_web::Markup;
+///
+/// let mut list = Markup::raw("<b>");
+/// list.text("a < b");
+/// assert_eq!(list.raw_tail("</b>").to_string(), "<b>a &#60; b</b>");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Markup(String);
+
+impl Markup {
+    /// Text that is HTML already: never anything that came from outside.
+    pub fn raw(html: impl Into<String>) -> Self {
+        Self(html.into())
+    }
+
+    /// Appends text, which is escaped.
+    pub fn text(&mut self, text: impl fmt::Display) -> &mut Self {
+        // Writing to a string cannot fail.
+        let _ = write!(Escaped(&mut self.0), "{text}");
+        self
+    }
+
+    /// Appends HTML.
+    #[must_use]
+    pub fn raw_tail(mut self, html: &str) -> Self {
+        self.0.push_str(html);
+        self
+    }
+
+    pub(crate) fn push(&mut self, html: &str) -> &mut Self {
+        self.0.push_str(html);
+        self
+    }
+
+    pub(crate) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Display for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl HtmlSafe for Markup {}
+
+/// Escapes as the templates do.
+struct Escaped<'a>(&'a mut String);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for c in text.chars() {
+            match c {
+                '&' => self.0.push_str("&#38;"),
+                '<' => self.0.push_str("&#60;"),
+                '>' => self.0.push_str("&#62;"),
+                '"' => self.0.push_str("&#34;"),
+                '\'' => self.0.push_str("&#39;"),
+                other => self.0.push(other),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Overview: is work flowing, what is failing, which queue waits.
+
+mod attention;
+mod charts;
+mod metrics_first;
+mod queue_first;
+mod redis;
+
+use axum::extract::{Path, Query};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Form, Router};
+use bytes::Bytes;
+use cogworker_core::raw_job::RawJob;
+use serde::Deserialize;
+
+use crate::Ui;
+use crate::display;
+use crate::error::WebError;
+use crate::message::Message;
+
+pub(crate) fn routes() -> Router {
+    Router::new()
+        .route("/", get(show))
+        .route("/overview", get(show))
+        .route("/overview/redis", get(redis::show))
+        .route("/overview/throughput_data", get(charts::throughput))
+        .route("/overview/runs_data", get(charts::runs))
+        .route("/overview/{queue}/pause", post(pause))
+        .route("/overview/{queue}/resume", post(resume))
+        .route("/overview/{queue}/retry_all", post(retry_all))
+        .route("/overview/{queue}/delete", post(delete))
+        .route("/overview/{queue}/delete_all", post(delete_all))
+}
+
+#[derive(Deserialize, Default)]
+struct OverviewQuery {
+    layout: Option<String>,
+    queue: Option<String>,
+    period: Option<String>,
+    page: Option<String>,
+}
+
+impl OverviewQuery {
+    fn is_queue_first(&self) -> bool {
+        self.layout.as_deref() == Some("b")
+    }
+
+    /// The same view again.
+    fn href(&self, ui: &Ui) -> String {
+        match (self.is_queue_first(), &self.queue) {
+            (false, _) => "/overview".to_owned(),
+            (true, None) => "/overview?layout=b".to_owned(),
+            (true, Some(queue)) => format!("/overview?layout=b&queue={}", ui.enc(queue)),
+        }
+    }
+}
+
+async fn show(ui: Ui, Query(query): Query<OverviewQuery>) -> Result<Response, WebError> {
+    if query.is_queue_first() {
+        ui.show(&queue_first::load(&ui, &query).await?).await
+    } else {
+        ui.show(&metrics_first::load(&ui, &query).await?).await
+    }
+}
+
+/// What a form of a queue brings besides its path. Browsers take a name of dots for steps up the path, so that the
+/// name stands here too (P-38).
+#[derive(Deserialize)]
+struct QueueForm {
+    queue: Option<String>,
+    layout: Option<String>,
+    raw: Option<String>,
+}
+
+impl QueueForm {
+    fn queue(&self, in_path: String) -> String {
+        self.queue.clone().unwrap_or(in_path)
+    }
+
+    /// The view that the form stood in.
+    fn view(&self, queue: &str) -> OverviewQuery {
+        let layout = if self.layout.as_deref() == Some("a") { "a" } else { "b" };
+        OverviewQuery { layout: Some(layout.into()), queue: Some(queue.to_owned()), ..Default::default() }
+    }
+
+    async fn done(&self, ui: &Ui, queue: &str, message: Message) -> Result<Response, WebError> {
+        let query = self.view(queue);
+        let back = query.href(ui);
+        if query.is_queue_first() {
+            ui.done(message, &back, queue_first::load(ui, &query)).await
+        } else {
+            ui.done(message, &back, metrics_first::load(ui, &query)).await
+        }
+    }
+}
+
+async fn pause(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+    let queue = form.queue(name);
+    ui.client().queue(&queue).pause().await?;
+    ui.log_action("pause queue", &queue);
+    let message =
+        Message::ok(format!("Queue {queue} is paused")).detail("What runs goes on; nothing new is taken.");
+    form.done(&ui, &queue, message).await
+}
+
+async fn resume(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+    let queue = form.queue(name);
+    ui.client().queue(&queue).resume().await?;
+    ui.log_action("resume queue", &queue);
+    let message = Message::ok(format!("Queue {queue} is resumed")).detail("Its jobs are taken again.");
+    form.done(&ui, &queue, message).await
+}
+
+async fn retry_all(
+    ui: Ui,
+    Path(name): Path<String>,
+    Form(form): Form<QueueForm>,
+) -> Result<Response, WebError> {
+    let queue = form.queue(name);
+    let is_of_queue = |raw: &Bytes| RawJob::parse(raw).is_ok_and(|job| job.queue() == Some(&*queue));
+    let retried = ui.client().retries().requeue_matching(is_of_queue).await?;
+    ui.log_action("retry all of queue", &queue);
+    let count = display::counted(retried.requeued, "job", "jobs");
+    let message = match (retried.requeued, retried.left) {
+        (0, 0) => Message::warn("Nothing to retry").detail(format!("No job of {queue} is retrying.")),
+        (_, 0) => Message::ok(format!("{count} put back")).detail(format!("Now waiting in {queue}.")),
+        (_, left) => {
+            let why = retried.error.map_or_else(String::new, |error| format!(" Failed to {error}."));
+            let left = display::counted(left, "job", "jobs");
+            Message::warn(format!("{count} put back")).detail(format!("{left} stayed in Retry.{why}"))
+        }
+    };
+    form.done(&ui, &queue, message).await
+}
+
+async fn delete(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+    let queue = form.queue(name);
+    let Some(raw) = form.raw.clone() else {
+        return Err(WebError::BadRequest("the field raw is missing".into()));
+    };
+    let deleted = ui.client().queue(&queue).delete(&Bytes::from(raw)).await?;
+    ui.log_action("delete job of queue", &queue);
+    let message = if deleted {
+        Message::ok("1 job deleted").detail(format!("It was waiting in {queue}."))
+    } else {
+        Message::warn("That job is not there any more").detail(format!("It has left {queue} meanwhile."))
+    };
+    form.done(&ui, &queue, message).await
+}
+
+async fn delete_all(
+    ui: Ui,
+    Path(name): Path<String>,
+    Form(form): Form<QueueForm>,
+) -> Result<Response, WebError> {
+    let queue = form.queue(name);
+    let deleted = ui.client().queue(&queue).clear().await?;
+    ui.log_action("delete all jobs of queue", &queue);
+    let count = display::counted(deleted, "job", "jobs");
+    form.done(&ui, &queue, Message::ok(format!("{count} deleted")).detail(format!("They waited in {queue}.")))
+        .await
+}

@@ -1,0 +1,68 @@
+//! Numbers for Prometheus, and health.
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use cogworker_web::WebOptions;
+
+use crate::support::{Outcome, ROOT, Site};
+
+#[tokio::test]
+async fn the_gems_eight_metrics_are_there_under_their_names_prom_01() -> Outcome {
+    let site = Site::start().await?;
+    site.redis.cli(&["INCR", "cogworker:stats:processed"]);
+    site.redis.cli(&["SADD", "cogworker:queues", "a\"b\\c"]);
+    let answer = site.get("/metrics").await;
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8")
+    );
+    for line in [
+        "cogworker_processed_total 1\n",
+        "cogworker_failed_total 0\n",
+        "cogworker_retry_size 0",
+        "cogworker_scheduled_size 0",
+        "cogworker_dead_size 0",
+        "# TYPE cogworker_queue_size gauge",
+        "cogworker_queue_size{queue=\"a\\\"b\\\\c\"} 0",
+        "cogworker_queue_latency_seconds{queue=\"a\\\"b\\\\c\"} 0",
+        "cogworker_busy_workers 0",
+        "cogworker_up 1",
+    ] {
+        assert!(answer.body.contains(line), "{line}: {}", answer.body);
+    }
+    let open = Request::get(format!("{ROOT}/metrics"))
+        .header("accept", "application/openmetrics-text; version=1.0.0");
+    let open = site.send(open.body(Body::empty())?).await;
+    assert!(
+        open.header("content-type").starts_with("application/openmetrics-text")
+            && open.body.ends_with("# EOF\n")
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_queue_that_is_drained_reads_zero_and_one_that_cannot_be_read_has_no_series_p_54() -> Outcome {
+    let site = Site::start().await?;
+    site.redis.cli(&["SADD", "cogworker:queues", "q"]);
+    site.redis.cli(&["LPUSH", "cogworker:queue:q", "{}"]);
+    assert!(site.get("/metrics").await.body.contains("cogworker_queue_size{queue=\"q\"} 1"));
+    site.redis.cli(&["DEL", "cogworker:queue:q"]);
+    assert!(site.get("/metrics").await.body.contains("cogworker_queue_size{queue=\"q\"} 0"));
+    site.redis.cli(&["SET", "cogworker:queue:q", "x"]);
+    assert!(!site.get("/metrics").await.body.contains("queue=\"q\""));
+    site.redis.stop();
+    let away = site.get("/metrics").await;
+    let body = away.body;
+    assert!(away.status == StatusCode::SERVICE_UNAVAILABLE || body.contains("cogworker_up 0"), "{body}");
+    assert!(!body.contains("cogworker_processed_total"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn metrics_can_be_switched_off_prom_02() -> Outcome {
+    let site = Site::with(WebOptions::new().metrics(false)).await?;
+    assert_eq!(site.get("/metrics").await.status, StatusCode::NOT_FOUND);
+    assert!(!site.get("/overview").await.body.contains("/metrics"));
+    assert_eq!(site.get("/health").await.status, StatusCode::OK);
+    Ok(())
+}
