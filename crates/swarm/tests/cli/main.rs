@@ -12,3 +12,5 @@ mod running;
 mod status;
 mod support;
 mod terminal;
+#[cfg(feature = "web")]
+mod web;

@@ -6,6 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::connection::Place;
+#[cfg(feature = "web")]
+use crate::web;
 use crate::{cron, dev, exit, jobs, processes, push, queue, status, watch};
 
 /// The whole command line.
@@ -72,6 +74,9 @@ pub(crate) enum Command {
     Status(status::Options),
     /// Show it all, again and again
     Watch(watch::Options),
+    /// Serve the web UI
+    #[cfg(feature = "web")]
+    Web(web::Options),
     /// Run a worker on a Redis of its own, both ended by Ctrl-C
     Dev(dev::Options),
     /// Check Redis, the workers and the queues, and say what to do

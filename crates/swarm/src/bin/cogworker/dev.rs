@@ -68,6 +68,8 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         // Before there is anything to end.
         let asked = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut with_us = ParentWatch::start(None)?;
+        #[cfg(feature = "web")]
+        let _ui = serve_ui(&url).await?;
         let worker = command.spawn();
         let worker = worker
             .map_err(|error| Failure::Failed(format!("failed to run {}: {error}", program.display())))?;
@@ -78,6 +80,17 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
     });
     drop(redis);
     outcome
+}
+
+/// The UI goes with the runtime.
+#[cfg(feature = "web")]
+async fn serve_ui(url: &str) -> Result<tokio::task::JoinHandle<std::io::Result<()>>, Failure> {
+    use cogworker_core::redis_config::RedisConfig;
+
+    let redis = RedisConfig::new(url).map_err(|error| Failure::Usage(error.to_string()))?;
+    let ui = crate::web::Ui::local(&redis).await?;
+    eprintln!("UI: {}", ui.url());
+    Ok(tokio::spawn(ui.serve(std::future::pending())))
 }
 
 fn failure(error: &cogworker_local_redis::LocalRedisError) -> Failure {

@@ -23,6 +23,8 @@ mod status;
 mod table;
 mod text;
 mod watch;
+#[cfg(feature = "web")]
+mod web;
 mod worker;
 
 use std::ffi::OsString;
@@ -71,6 +73,8 @@ fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Completions { shell } => completions(shell),
         Command::Dev(options) => dev::run(&cli.options, &options),
+        #[cfg(feature = "web")]
+        Command::Web(options) => web::run(&cli.options.place, &options),
         command => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let outcome = runtime.block_on(ask(&cli.options, command));
@@ -123,6 +127,8 @@ async fn on(connection: &Connection, options: &Options, command: &Command, outpu
         Command::Status(status) => status::run(client, status, output).await,
         Command::Doctor => doctor::run(connection, output).await,
         Command::Watch(_) | Command::Dev(_) | Command::Completions { .. } => Ok(()),
+        #[cfg(feature = "web")]
+        Command::Web(_) => Ok(()),
     }
 }
 
