@@ -105,6 +105,11 @@ fn dev_runs_a_worker_on_a_redis_of_its_own_and_ends_both() -> Outcome {
         site.wait_for_log("with -q low --own x", SOON)?;
         site.wait_for_log(&format!("Elsewhere: export REDIS_URL={url}"), SOON)?;
         assert!(answers(&url) && !url.ends_with(":1"), "{url}");
+        if cfg!(feature = "web") {
+            let told = site.wait_for_log("UI: http://", SOON)?;
+            let address = told.trim_start_matches("UI: http://").trim_end_matches('/');
+            std::net::TcpStream::connect(address)?;
+        }
         let stats = ran(program(["stats"]).env("REDIS_URL", &url))?;
         assert_eq!(stats.code, 0, "{stats:?}");
         site.signal(signal)?;
