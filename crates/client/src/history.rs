@@ -6,6 +6,7 @@
 mod condition;
 mod query;
 mod selection;
+mod walk;
 
 use std::collections::HashSet;
 
@@ -19,6 +20,7 @@ use crate::Client;
 pub use condition::{Column, Condition};
 pub use query::{Direction, HistoryQuery};
 use selection::Selection;
+use walk::{SLICE, Walk};
 
 /// A search looks at so many of the newest records. They may be large, with args and backtraces, so this is
 /// what a page of a web UI can wait for.
@@ -35,9 +37,6 @@ const LAST_START: usize = 1 << 30;
 
 /// The most days [`History::daily`] goes back.
 const MOST_DAYS: u64 = 1000;
-
-/// So many records are read at a time: of the largest that is some megabytes.
-const SLICE: usize = 200;
 
 /// The runs that ended.
 #[derive(Debug, Clone)]
@@ -108,18 +107,15 @@ impl History {
         direction: Direction,
     ) -> Result<RunPage, RedisError> {
         let (start, count) = (start.min(LAST_START), count.min(RUNS_PER_PAGE));
-        let newest_first = direction == Direction::Descending;
+        let mut walk = Walk::new(&self.redis, self.key(status), direction, start);
         let mut runs = Vec::new();
         let mut read = 0;
         loop {
-            let wanted = (count - read).min(SLICE);
-            let key = self.key(status);
-            let page = scripts::page_set(&self.redis, key, start + read, wanted, newest_first).await?;
-            let records = page.entries.len().min(wanted);
-            runs.extend(page.entries[..records].iter().filter_map(|(record, _)| Run::parse(record)));
-            read += records;
-            if records < wanted || read == count {
-                return Ok(RunPage { total: page.total, runs, is_complete: true });
+            let step = walk.next(count - read).await?;
+            read += step.records.len();
+            runs.extend(step.records.iter().filter_map(|record| Run::parse(record)));
+            if step.is_last || read == count {
+                return Ok(RunPage { total: step.total, runs, is_complete: true });
             }
         }
     }
@@ -178,25 +174,22 @@ impl History {
         status: Option<RunStatus>,
         mut offer: impl FnMut(Run),
     ) -> Result<bool, RedisError> {
+        let mut walk = Walk::new(&self.redis, self.key(status), Direction::Descending, 0);
         let mut read = 0;
-        let mut last: Option<Bytes> = None;
         loop {
-            let page = scripts::page_set(&self.redis, self.key(status), read as usize, SLICE, true).await?;
-            // New records push the others back: what was seen already comes first again.
-            let seen = last.as_ref().and_then(|last| page.entries.iter().position(|(raw, _)| raw == last));
-            for (record, _) in page.entries.iter().skip(seen.map_or(0, |seen| seen + 1)) {
+            let step = walk.next(SLICE).await?;
+            read += step.records.len() as u64;
+            for record in &step.records {
                 if let Some(run) = Run::parse(record) {
                     offer(run);
                 }
             }
-            read += page.entries.len() as u64;
-            if page.entries.is_empty() || read >= page.total {
+            if step.is_last {
                 return Ok(true);
             }
             if read >= SEARCH_LIMIT {
-                return Ok(false);
+                return Ok(read >= step.total);
             }
-            last = page.entries.into_iter().last().map(|(raw, _)| raw);
         }
     }
 
