@@ -34,6 +34,7 @@ mod outage;
 mod panic_guard;
 mod performer;
 mod periodic;
+mod progress;
 mod run;
 mod server;
 mod services;
@@ -54,5 +55,6 @@ pub use job_error::{BoxError, JobError, JobResult};
 #[doc(hidden)]
 pub use performer::{Fate, Fired, Performed, Performer};
 pub use periodic::{Periodic, PeriodicError};
+pub use progress::ProgressError;
 pub use run::Run;
 pub use server::{Server, ServerError, ServerHandle};

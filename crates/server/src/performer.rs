@@ -128,5 +128,5 @@ pub(crate) fn detached_run(client: Client, raw: &Bytes) -> Run {
     let job = RawJob::parse(raw).unwrap_or_default();
     let queue: Arc<str> = job.queue().unwrap_or("default").into();
     // There is no Redis to keep a status in.
-    Run::new(raw, &job, &queue, &Arc::new(RunScope { client, status_ttl: None }))
+    Run::new(raw, &job, &queue, &Arc::new(RunScope { client, status_ttl: None, jobs: None }))
 }

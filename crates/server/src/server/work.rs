@@ -98,7 +98,7 @@ impl Server {
         if let Some(ttl) = registry.status_ttl {
             client = client.with_status(ttl);
         }
-        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl });
+        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl, jobs: Some(jobs.clone()) });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
