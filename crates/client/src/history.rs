@@ -11,7 +11,7 @@ mod walk;
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use cogworker_core::formats::{Run, RunStatus};
+use cogworker_core::formats::{EndedRun, RunStatus};
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts;
 use cogworker_core::time::{EpochSeconds, utc_day};
@@ -51,7 +51,7 @@ pub struct RunPage {
     /// How many runs there are; of a search, how many were found.
     pub total: u64,
     /// The runs of this page. Records that cannot be read are left out.
-    pub runs: Vec<Run>,
+    pub runs: Vec<EndedRun>,
     /// False when a search did not look at all records, but only at the newest.
     pub is_complete: bool,
 }
@@ -113,7 +113,7 @@ impl History {
         loop {
             let step = walk.next(count - read).await?;
             read += step.records.len();
-            runs.extend(step.records.iter().filter_map(|record| Run::parse(record)));
+            runs.extend(step.records.iter().filter_map(|record| EndedRun::parse(record)));
             if step.is_last || read == count {
                 return Ok(RunPage { total: step.total, runs, is_complete: true });
             }
@@ -172,7 +172,7 @@ impl History {
     async fn search(
         &self,
         status: Option<RunStatus>,
-        mut offer: impl FnMut(Run),
+        mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
         let mut walk = Walk::new(&self.redis, self.key(status), Direction::Descending, 0);
         let mut read = 0;
@@ -180,7 +180,7 @@ impl History {
             let step = walk.next(SLICE).await?;
             read += step.records.len() as u64;
             for record in &step.records {
-                if let Some(run) = Run::parse(record) {
+                if let Some(run) = EndedRun::parse(record) {
                     offer(run);
                 }
             }
@@ -197,7 +197,7 @@ impl History {
         &self,
         status: Option<RunStatus>,
         jid: &str,
-        mut offer: impl FnMut(Run),
+        mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
         // The jid as it stands in a record; args may hold the same text, so each record is looked at.
         let text = serde_json::Value::from(jid).to_string();
@@ -206,7 +206,7 @@ impl History {
         loop {
             let found = scripts::find_runs(&self.redis, self.key(status), read, &text).await?;
             for record in found.records {
-                let run = Run::parse(&record).filter(|run| run.jid == jid);
+                let run = EndedRun::parse(&record).filter(|run| run.jid == jid);
                 if let Some(run) = run
                     && seen.insert(record)
                 {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
+use cogworker_core::scripts::HistoryLimits;
 
 use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_blocking};
 use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
@@ -44,7 +45,7 @@ pub struct App<S = ()> {
     hooks: Hooks,
     schedule: Schedule,
     status_ttl: Option<Duration>,
-    history: Option<History>,
+    history: Option<HistoryLimits>,
 }
 
 /// What failures are told to.
@@ -100,31 +101,19 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
-    /// Puts a [`tower::Layer`] around every run: a timeout, a concurrency limit, one of your own. The
-    /// first that is added is the outermost. See [`middleware`](crate::middleware).
+    /// Puts a middleware around every run: a function, by [`from_fn`](crate::middleware::from_fn), or any
+    /// [`tower::Layer`], such as a timeout or a concurrency limit. The first that is added is the
+    /// outermost, as in tower's `ServiceBuilder`. See [`middleware`](crate::middleware).
     #[must_use]
-    pub fn layer<L>(mut self, layer: L) -> Self
+    pub fn middleware<L>(mut self, middleware: L) -> Self
     where
         L: tower::Layer<JobService> + Send + 'static,
         L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
         <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
         <L::Service as tower::Service<Run>>::Future: Send + 'static,
     {
-        self.layers.add(layer);
+        self.layers.add(middleware);
         self
-    }
-
-    /// Puts a function around every run, by [`from_fn`](crate::middleware::from_fn). The same as
-    /// [`layer`](Self::layer).
-    #[must_use]
-    pub fn middleware<L>(self, middleware: L) -> Self
-    where
-        L: tower::Layer<JobService> + Send + 'static,
-        L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
-        <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
-        <L::Service as tower::Service<Run>>::Future: Send + 'static,
-    {
-        self.layer(middleware)
     }
 
     /// Decides what becomes of a failed job of class `J` that has retries left. The hook is given
@@ -196,10 +185,18 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
-    /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10).
+    /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10). By default none is
+    /// kept. Each worker trims by its own limits, so those of one Redis should have the same.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use cogworker_server::{App, HistoryLimits};
+    ///
+    /// let app = App::new(()).history(HistoryLimits::new().retention(Duration::from_secs(7 * 24 * 3600)));
+    /// ```
     #[must_use]
-    pub fn history(mut self, history: History) -> Self {
-        self.history = Some(history);
+    pub fn history(mut self, limits: HistoryLimits) -> Self {
+        self.history = Some(limits);
         self
     }
 
@@ -232,9 +229,6 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 }
 
-/// What of the run history is kept; see [`App::history`].
-pub use cogworker_core::scripts::HistoryLimits as History;
-
 /// An application with its state type erased.
 pub(crate) struct Registry {
     pub(crate) handlers: Arc<HashMap<&'static str, Prepare>>,
@@ -243,5 +237,5 @@ pub(crate) struct Registry {
     pub(crate) hooks: Hooks,
     pub(crate) schedule: Schedule,
     pub(crate) status_ttl: Option<Duration>,
-    pub(crate) history: Option<History>,
+    pub(crate) history: Option<HistoryLimits>,
 }

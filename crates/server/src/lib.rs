@@ -43,8 +43,9 @@ pub mod supervised;
 #[cfg(feature = "otel")]
 mod tracing_runs;
 
-pub use app::{App, History};
+pub use app::App;
 pub use boot::{Boot, main};
+pub use cogworker_core::scripts::HistoryLimits;
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};

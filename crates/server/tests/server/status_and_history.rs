@@ -8,7 +8,7 @@ use cogworker_core::formats::Status;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::middleware::{Next, from_fn};
-use cogworker_server::{App, Context, History, JobError, RetryIn};
+use cogworker_server::{App, Context, HistoryLimits, JobError, RetryIn};
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
 
@@ -142,7 +142,7 @@ async fn a_status_tells_retrying_and_failed_with_the_error_stat_03_stat_06() -> 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_run_leaves_a_record_and_a_count_hist_01_to_03_hist_07() -> TestResult {
     let site = Site::start().await?;
-    let app = App::new(()).history(History::default()).job(|job: Numbered| async move {
+    let app = App::new(()).history(HistoryLimits::default()).job(|job: Numbered| async move {
         tokio::time::sleep(Duration::from_millis(20)).await;
         if job.0 == 2 { Err(JobError::new("Boom", "no luck")) } else { Ok(()) }
     });
@@ -188,7 +188,7 @@ async fn what_cannot_be_kept_of_a_run_changes_nothing_for_it_mw_08_mw_09() -> Te
     for key in ["cogworker:history:all", "status:good", "status:bad"] {
         site.run(&["SET", key, "of another type"])?;
     }
-    let app = App::new(()).history(History::default()).status(Duration::from_secs(60)).job(
+    let app = App::new(()).history(HistoryLimits::default()).status(Duration::from_secs(60)).job(
         |job: Text| async move {
             if job.0 == "bad" { Err(JobError::new("ArgumentError", "job boom")) } else { Ok(()) }
         },
@@ -240,7 +240,8 @@ async fn what_goes_back_to_its_queue_is_queued_again() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
     let site = Site::start().await?;
-    let history = History { max_entries: u64::MAX, retention: Duration::MAX, daily_retention: Duration::MAX };
+    let history =
+        HistoryLimits::new().max_entries(u64::MAX).retention(Duration::MAX).daily_retention(Duration::MAX);
     let app = App::new(())
         .status(Duration::MAX)
         .history(history)
