@@ -213,7 +213,10 @@ impl<S: Send + Sync + 'static> App<S> {
     #[doc(hidden)]
     pub fn performer(&self) -> Performer {
         let chain = self.layers.service(&Arc::new(self.handlers.clone()));
-        Performer::new(chain, self.hooks.clone(), self.schedule.clone())
+        let mut hooks = self.hooks.clone();
+        // A class without a handler has none to ask (HOOK-12).
+        hooks.retry_in.retain(|class, _| self.handlers.contains_key(class));
+        Performer::new(chain, hooks, self.schedule.clone())
     }
 
     pub(crate) fn into_registry(self) -> Registry {

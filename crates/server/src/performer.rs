@@ -96,15 +96,21 @@ impl Performer {
         }
     }
 
-    /// Calls the hooks that hear of a death, one after the other.
-    pub async fn tell_of_death(&self, entry: &Bytes, failure: &Failure) {
+    /// Calls the hooks that hear of a death, one after the other. What each of those that panicked said.
+    pub async fn tell_of_death(&self, entry: &Bytes, failure: &Failure) -> Vec<Failure> {
         let class = RawJob::parse(entry).map(|job| job.class().to_owned()).unwrap_or_default();
         let own = self.hooks.exhausted.get(class.as_str());
+        let mut panics = Vec::new();
         for hook in own.into_iter().chain(&self.hooks.death) {
             let (hook, job, failure) = (hook.clone(), FailedJob::new(entry.clone()), failure.clone());
-            // A task of its own, as in a worker: a panic does not take the others along.
-            let _ = tokio::spawn(async move { hook(job, failure).await }).await;
+            // A panic does not take the others along, as in a worker.
+            let heard = Box::pin(async move {
+                hook(job, failure).await;
+                Ok(())
+            });
+            panics.extend(Contained(Some(heard)).await.err());
         }
+        panics
     }
 
     /// The periodic jobs whose newest slot is after `from` and not after `now`.
