@@ -51,8 +51,10 @@ impl Client {
         Ok((pushed == [true]).then_some(prepared.jid))
     }
 
-    /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
-    async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
+    /// Takes a job through the middlewares, and pushes nothing. What they changed is honoured, so it is
+    /// checked again. For workers, which push periodic jobs another way.
+    #[doc(hidden)]
+    pub async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
         let now = self.settings().now();
         #[cfg(feature = "otel")]
         crate::trace_context::put_into(&mut job);

@@ -9,6 +9,7 @@ use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
 use cogworker_core::scripts::HistoryLimits;
 
+use crate::client_chain::ClientChain;
 use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_blocking};
 use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
 use crate::job_error::BoxError;
@@ -42,6 +43,7 @@ pub struct App<S = ()> {
     state: Arc<S>,
     handlers: HashMap<&'static str, Prepare>,
     layers: Layers,
+    client_chain: ClientChain,
     hooks: Hooks,
     schedule: Schedule,
     status_ttl: Option<Duration>,
@@ -69,6 +71,7 @@ impl<S: Send + Sync + 'static> App<S> {
             state: Arc::new(state),
             handlers: HashMap::new(),
             layers: Layers::default(),
+            client_chain: ClientChain::default(),
             hooks: Hooks::default(),
             schedule: Schedule::default(),
             status_ttl: None,
@@ -113,6 +116,27 @@ impl<S: Send + Sync + 'static> App<S> {
         <L::Service as tower::Service<Run>>::Future: Send + 'static,
     {
         self.layers.add(middleware);
+        self
+    }
+
+    /// Puts a [client middleware](cogworker_client::middleware) around everything that the worker pushes: by
+    /// its jobs, through their context's client, and as [periodic jobs](Self::periodic). The first that is
+    /// added is the outermost.
+    ///
+    /// ```
+    /// use cogworker_client::middleware::{MiddlewareResult, Next, from_fn};
+    /// use cogworker_core::new_job::NewJob;
+    /// use cogworker_server::App;
+    ///
+    /// async fn tag(job: NewJob, next: Next) -> MiddlewareResult {
+    ///     next.run(job.set("tags", ["worker"])).await
+    /// }
+    ///
+    /// let app = App::new(()).client_middleware(from_fn(tag));
+    /// ```
+    #[must_use]
+    pub fn client_middleware(mut self, middleware: impl cogworker_client::middleware::Middleware) -> Self {
+        self.client_chain.add(middleware);
         self
     }
 
@@ -216,7 +240,7 @@ impl<S: Send + Sync + 'static> App<S> {
         let mut hooks = self.hooks.clone();
         // A class without a handler has none to ask (HOOK-12).
         hooks.retry_in.retain(|class, _| self.handlers.contains_key(class));
-        Performer::new(chain, hooks, self.schedule.clone())
+        Performer::new(chain, self.client_chain.clone(), hooks, self.schedule.clone())
     }
 
     pub(crate) fn into_registry(self) -> Registry {
@@ -224,6 +248,7 @@ impl<S: Send + Sync + 'static> App<S> {
         Registry {
             chain: self.layers.around(&handlers),
             handlers,
+            client_chain: self.client_chain,
             hooks: self.hooks,
             schedule: self.schedule,
             status_ttl: self.status_ttl,
@@ -237,6 +262,7 @@ pub(crate) struct Registry {
     pub(crate) handlers: Arc<HashMap<&'static str, Prepare>>,
     /// The middleware around them, if there is any.
     pub(crate) chain: Option<JobService>,
+    pub(crate) client_chain: ClientChain,
     pub(crate) hooks: Hooks,
     pub(crate) schedule: Schedule,
     pub(crate) status_ttl: Option<Duration>,

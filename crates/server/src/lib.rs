@@ -16,6 +16,7 @@
 mod app;
 mod boot;
 pub mod cli;
+mod client_chain;
 pub mod config;
 mod context;
 mod deaths;

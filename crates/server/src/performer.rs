@@ -13,6 +13,7 @@ use cogworker_core::retry;
 use cogworker_core::time::EpochSeconds;
 
 use crate::app::Hooks;
+use crate::client_chain::ClientChain;
 use crate::hooks::{FailedJob, RetryIn, ask};
 use crate::middleware::{JobService, through};
 use crate::panic_guard::{Contained, contain};
@@ -23,6 +24,7 @@ use crate::run::{Run, RunScope};
 #[derive(Clone)]
 pub struct Performer {
     chain: JobService,
+    client_chain: ClientChain,
     hooks: Hooks,
     schedule: Schedule,
 }
@@ -63,17 +65,27 @@ impl fmt::Debug for Performer {
 }
 
 impl Performer {
-    pub(crate) fn new(chain: JobService, hooks: Hooks, schedule: Schedule) -> Self {
-        Self { chain, hooks, schedule }
+    pub(crate) fn new(
+        chain: JobService,
+        client_chain: ClientChain,
+        hooks: Hooks,
+        schedule: Schedule,
+    ) -> Self {
+        Self { chain, client_chain, hooks, schedule }
     }
 
-    /// Runs a stored job; its context's client is `client`.
+    /// A client as the application's worker has it.
+    pub fn client(&self, client: Client) -> Client {
+        self.client_chain.around(client)
+    }
+
+    /// Runs a stored job; its context's client is `client` with the application's client middleware.
     ///
     /// # Errors
     /// When the job fails.
     pub async fn perform(&self, client: Client, raw: &Bytes) -> Result<(), Performed> {
         let chain = self.chain.clone();
-        let run = detached_run(client, raw);
+        let run = detached_run(self.client(client), raw);
         let result = match contain(|| through(chain, run)) {
             Ok(future) => Contained(Some(future)).await,
             Err(failure) => Err(failure),

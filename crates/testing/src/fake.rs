@@ -232,7 +232,7 @@ impl Fake {
                 if waits_for_last && entry.is_some_and(|pjid| fake.store.has_run_of(&pjid)) {
                     continue;
                 }
-                let jid = fake.client().push(fired.job).await?;
+                let jid = performer.client(fake.client()).push(fired.job).await?;
                 pushed += usize::from(jid.is_some());
             }
             Ok(pushed)

@@ -41,6 +41,7 @@ impl Job for Endless {
 }
 
 /// A worker's handlers, which fail in all their ways.
+#[expect(clippy::panic, reason = "it is what these runs are for")]
 fn failing() -> App {
     App::new(())
         .job(async |job: Panicking| {

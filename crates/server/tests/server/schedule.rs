@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use cogworker_client::middleware::{Next as ClientNext, from_fn};
 use cogworker_core::digest::periodic_id;
 use cogworker_core::job::Job;
+use cogworker_core::new_job::NewJob;
 use cogworker_server::{App, Context, Periodic};
 use cogworker_testing::FaultProxy;
 use serde_json::{Value, json};
@@ -72,7 +74,7 @@ async fn nothing_fires_before_dead_processes_were_looked_for_tick_12() -> TestRe
     let seen = Seen::default();
     let app = noting(&seen);
     let worker = site.worker_with(app, |config| config.timings.check = Duration::from_millis(100))?;
-    site.client.push(cogworker_core::new_job::NewJob::of(&Text("pushed".into()))).await?;
+    site.client.push(NewJob::of(&Text("pushed".into()))).await?;
     reach("jobs run meanwhile", || seen.len() == 1)?;
     let claimed = || !site.texts(&["KEYS", "periodic:last_slot:*"]).is_empty();
     assert!(!cogworker_testing::wait_until(Duration::from_millis(2500), claimed), "it fired");
@@ -129,4 +131,104 @@ async fn a_lost_connection_is_no_failure_of_the_entry_and_brings_no_pause_tick_2
     assert!(slots.windows(2).all(|pair| pair[1] - pair[0] < 5), "{slots:?}");
     assert_eq!(log.count("failed to fire"), 0);
     Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_worker_pushes_passes_its_client_middleware_periodic_jobs_too_tick_06() -> TestResult {
+    let site = Site::start().await?;
+    // Changes what it may, and what it may not.
+    let tag = from_fn(|job: NewJob, next: ClientNext| {
+        let job = job
+            .set("tags", ["worker"])
+            .queue("tagged")
+            .jid("chosen")
+            .set("periodic_pjid", "x")
+            .set("at", 5e9);
+        next.run(job)
+    });
+    let app =
+        App::new(()).client_middleware(tag).periodic(Periodic::cron("0 0 1 1 *", &Plain()).until_executed());
+    let worker = site.worker(app)?;
+    reach("it fires", || site.waiting("tagged") == 1)?;
+    worker.stop().await?;
+    let pjid = periodic_id("0 0 1 1 *", "PlainJob", "[]");
+    let job: Value = serde_json::from_str(&site.text(&["LINDEX", "cogworker:queue:tagged", "0"]))?;
+    assert_eq!(
+        (&job["tags"], &job["queue"], &job["jid"]),
+        (&json!(["worker"]), &json!("tagged"), &json!("chosen"))
+    );
+    assert_eq!((&job["periodic_pjid"], &job["periodic_until_executed"]), (&json!(pjid), &json!(true)));
+    assert_eq!((job.get("at"), site.members("schedule")), (None, 0));
+    assert_eq!(
+        site.text(&["GET", &format!("periodic:running:{pjid}")]),
+        "chosen",
+        "its lock is that of the job"
+    );
+
+    // And what its jobs push.
+    let tag = from_fn(|job: NewJob, next: ClientNext| next.run(job.set("tags", ["worker"])));
+    let app = App::new(()).client_middleware(tag).job(async |_: Text, ctx: Context| {
+        ctx.client().push(NewJob::new("Pushed").queue("idle")).await.map(|_| ())
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Text("x".into()))).await?;
+    reach("it pushed", || site.waiting("idle") == 1)?;
+    assert!(site.text(&["LINDEX", "cogworker:queue:idle", "0"]).contains(r#""tags":["worker"]"#));
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_periodic_job_that_a_middleware_stops_uses_its_slot_up_tick_04() -> TestResult {
+    let site = Site::start().await?;
+    let app = || App::new(()).periodic(Periodic::cron("0 0 1 1 *", &Plain()).until_executed());
+    let stopping = from_fn(async |_: NewJob, _: ClientNext| Ok(None));
+    let worker = site.worker(app().client_middleware(stopping))?;
+    reach("the slot is claimed", || !site.texts(&["KEYS", "periodic:last_slot:*"]).is_empty())?;
+    worker.stop().await?;
+    assert_eq!(site.texts(&["KEYS", "periodic:running:*"]), Vec::<String>::new());
+    // Nor does another process fire it, whose middleware would let it pass.
+    let seen = Seen::default();
+    let yearly = Periodic::cron("0 0 1 1 *", &Plain()).until_executed();
+    let worker = site.worker(
+        noting(&seen).periodic(yearly).periodic(Periodic::cron(EVERY_SECOND, &Text("after".into()))),
+    )?;
+    reach("the entries after it fire", || seen.all().iter().any(|(text, _)| text == "after"))?;
+    worker.stop().await?;
+    assert_eq!((site.waiting("default"), site.members("retry"), site.members("dead")), (0, 0, 0));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_middleware_that_fails_or_panics_leaves_the_slot_to_be_fired_later_and_stops_no_other_entry_tick_07()
+-> TestResult {
+    let (log, site) = (Log::of_this_process(), Site::start().await?);
+    let (seen, asked) = (Seen::default(), Seen::default());
+    let note = asked.clone();
+    let failing = from_fn(move |job: NewJob, next: ClientNext| {
+        let args = job.get("args").map(|args| args.get().to_owned()).unwrap_or_default();
+        let first = !note.all().contains(&args);
+        note.add(args.clone());
+        async move {
+            match args.as_str() {
+                r#"["fails"]"# if first => Err("not now".into()),
+                r#"["panics"]"# if first => panic!("not yet"),
+                _ => next.run(job).await,
+            }
+        }
+    });
+    let yearly = |text: &str| Periodic::cron("0 0 1 1 *", &Text(text.into()));
+    let app = noting(&seen).client_middleware(failing).periodic(yearly("fails")).periodic(yearly("panics"));
+    let worker = site.worker(app)?;
+    reach("both failed", || {
+        log.count("failed to pass a job through the client middleware: not now") == 1
+            && log.count("failed to pass a job through the client middleware: it panicked") == 1
+    })?;
+    for text in ["fails", "panics"] {
+        let pjid = periodic_id("0 0 1 1 *", "TextJob", &format!(r#"["{text}"]"#));
+        assert_eq!(site.int(&["EXISTS", &format!("periodic:last_slot:{pjid}")]), 0, "{text}");
+    }
+    let count = |wanted: &str| seen.all().iter().filter(|(text, _)| text == wanted).count();
+    reach("others fire", || count("second") >= 2)?;
+    reach("both fire after a pause", || (count("fails"), count("panics")) == (1, 1))?;
+    worker.stop().await
 }

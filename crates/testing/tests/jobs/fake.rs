@@ -149,6 +149,23 @@ async fn middleware_of_both_sides_is_run() -> Outcome {
 }
 
 #[tokio::test]
+async fn what_an_applications_jobs_push_passes_its_client_middleware() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let tag = from_fn(|job: NewJob, next: Next| next.run(job.set("tags", ["worker"])));
+    let app = app(&log).client_middleware(tag).periodic(Periodic::cron("* * * * *", &greeting("minutely")));
+    fake.client().perform_async(&Party { guests: vec!["a".into()] }).await?;
+    fake.drain::<Party>(&app).await?;
+    fake.advance(HOUR);
+    assert_eq!(fake.tick(&app).await?, 1);
+    let tags = |job: &cogworker_testing::FakeJob<Greeting>| job.field("tags");
+    assert_eq!(
+        fake.jobs::<Greeting>().iter().map(tags).collect::<Vec<_>>(),
+        vec![Some(json!(["worker"])); 2]
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn duplicates_of_unique_jobs_give_none_until_the_first_is_executed_uniq_07_uniq_08() -> Outcome {
     let (fake, log) = (Fake::new(), Log::default());
     let (app, client) = (app(&log), fake.client());
