@@ -28,9 +28,45 @@ pub(crate) struct Batch<'a> {
 /// Why a batch stopped on its way.
 #[derive(Debug)]
 pub(crate) struct Stopped {
-    /// How many of its first jobs are done for certain: pushed, or found to be duplicates.
-    pub(crate) done: usize,
+    /// What became of each of its jobs.
+    pub(crate) fates: Vec<Fate>,
     pub(crate) error: ClientError,
+}
+
+/// What became of a job.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fate {
+    Pushed,
+    Duplicate,
+    /// The reply got lost.
+    Unknown,
+    NotPushed,
+}
+
+impl Fate {
+    /// Of jobs whose call failed.
+    fn after(error: &RedisError) -> Self {
+        if error.fate_is_unknown() { Self::Unknown } else { Self::NotPushed }
+    }
+
+    fn of(pushed: bool) -> Self {
+        if pushed { Self::Pushed } else { Self::Duplicate }
+    }
+}
+
+/// Jobs of a batch that go by one command, and their places in it.
+struct Group<T> {
+    places: Vec<usize>,
+    jobs: Vec<T>,
+}
+
+impl<T> Group<T> {
+    const EMPTY: Self = Self { places: Vec::new(), jobs: Vec::new() };
+
+    fn add(&mut self, place: usize, job: T) {
+        self.places.push(place);
+        self.jobs.push(job);
+    }
 }
 
 impl<'a> Batch<'a> {
@@ -51,35 +87,46 @@ impl<'a> Batch<'a> {
     /// Pushes the jobs and is empty afterwards. One element for each: false for a duplicate.
     pub(crate) async fn push_out(&mut self) -> Result<Vec<bool>, Stopped> {
         let jobs = std::mem::take(&mut self.jobs);
+        let count = jobs.len();
         self.bytes = 0;
         if let Some(sink) = &self.settings.sink {
             let now = sink.now();
             let jobs =
                 jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now)).collect();
-            return sink.clone().take(jobs).await.map_err(|error| Stopped { done: 0, error });
+            let nothing = |error| Stopped { fates: vec![Fate::NotPushed; count], error };
+            return sink.clone().take(jobs).await.map_err(nothing);
         }
         if std::mem::take(&mut self.has_unique) || self.settings.status_ttl.is_some() {
             return self.push_with_traces(jobs).await;
         }
-        let count = jobs.len();
-        self.push_plainly(jobs).await.map_err(|error| Stopped { done: 0, error: error.into() })?;
+        self.push_plainly(jobs).await?;
         Ok(vec![true; count])
     }
 
-    async fn push_plainly(&self, jobs: Vec<(&Prepared, Vec<u8>)>) -> Result<(), RedisError> {
-        let mut by_queue: HashMap<&str, Vec<Vec<u8>>> = HashMap::new();
-        let mut scheduled = Vec::new();
-        for (prepared, payload) in jobs {
-            match prepared.at {
-                Some(at) => scheduled.push((at, payload)),
-                None => by_queue.entry(&prepared.queue).or_default().push(payload),
-            }
+    /// Queue by queue, in the order in which the jobs name them.
+    async fn push_plainly(&self, jobs: Vec<(&Prepared, Vec<u8>)>) -> Result<(), Stopped> {
+        let mut fates = vec![Fate::NotPushed; jobs.len()];
+        let mut queues: Vec<(&str, Group<Vec<u8>>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut scheduled: Group<(EpochSeconds, Vec<u8>)> = Group::EMPTY;
+        for (place, (prepared, payload)) in jobs.into_iter().enumerate() {
+            let Some(at) = prepared.at else {
+                let queue = *known.entry(&prepared.queue).or_insert_with(|| {
+                    queues.push((&prepared.queue, Group::EMPTY));
+                    queues.len() - 1
+                });
+                queues[queue].1.add(place, payload);
+                continue;
+            };
+            scheduled.add(place, (at, payload));
         }
-        for (queue, payloads) in by_queue {
-            push_onto_queue(self.redis, queue, payloads).await?;
+        for (queue, group) in queues {
+            let pushed = push_onto_queue(self.redis, queue, group.jobs).await;
+            note(&mut fates, &group.places, pushed)?;
         }
-        for slice in scheduled.chunks(BATCH_LIMIT) {
-            scripts::schedule_jobs(self.redis, slice.to_vec()).await?;
+        for (places, slice) in scheduled.places.chunks(BATCH_LIMIT).zip(scheduled.jobs.chunks(BATCH_LIMIT)) {
+            let filed = scripts::schedule_jobs(self.redis, slice.to_vec()).await.map(|_| ());
+            note(&mut fates, places, filed)?;
         }
         Ok(())
     }
@@ -87,19 +134,28 @@ impl<'a> Batch<'a> {
     /// With their locks and statuses, each in the same step as its job.
     async fn push_with_traces(&self, jobs: Vec<(&Prepared, Vec<u8>)>) -> Result<Vec<bool>, Stopped> {
         let now = EpochSeconds::now();
-        let mut done = Vec::with_capacity(jobs.len());
+        let total = jobs.len();
+        let mut done = Vec::with_capacity(total);
         let mut jobs = jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now));
+        let stopped = |done: &[bool], unknown: usize, error: RedisError| {
+            let mut fates: Vec<Fate> = done.iter().map(|pushed| Fate::of(*pushed)).collect();
+            fates.extend(vec![Fate::after(&error); unknown]);
+            fates.resize(total, Fate::NotPushed);
+            Stopped { fates, error: error.into() }
+        };
         loop {
             let slice: Vec<Push> = jobs.by_ref().take(BATCH_LIMIT).collect();
-            if slice.is_empty() {
+            let count = slice.len();
+            if count == 0 {
                 return Ok(done);
             }
             let pushed = scripts::push_jobs(self.redis, slice, self.settings.status_ttl)
                 .await
-                .map_err(|error| Stopped { done: done.len(), error: error.into() })?;
+                .map_err(|error| stopped(&done, count, error))?;
             done.extend(pushed.pushed);
             if let Some(error) = pushed.error {
-                return Err(Stopped { done: done.len(), error: error.into() });
+                // Told by the script itself, so nothing is open.
+                return Err(stopped(&done, 0, error));
             }
         }
     }
@@ -117,6 +173,15 @@ impl<'a> Batch<'a> {
             payload,
         }
     }
+}
+
+/// Notes what the call of the jobs at `places` came to.
+fn note(fates: &mut Vec<Fate>, places: &[usize], result: Result<(), RedisError>) -> Result<(), Stopped> {
+    let fate = result.as_ref().map_or_else(Fate::after, |()| Fate::Pushed);
+    for place in places {
+        fates[*place] = fate;
+    }
+    result.map_err(|error| Stopped { fates: std::mem::take(fates), error: error.into() })
 }
 
 /// New jobs enter at the left (PUSH-04). The queue's listing is written in the same pipeline and

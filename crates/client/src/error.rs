@@ -1,6 +1,7 @@
 //! Why a client's call failed.
 
 use cogworker_core::failure::Failure;
+use cogworker_core::jid::Jid;
 use cogworker_core::new_job::NewJobError;
 use cogworker_core::redis::RedisError;
 
@@ -30,22 +31,42 @@ pub enum ClientError {
     #[error("run a job where it is pushed: {}: {}", .0.class, .0.message)]
     JobFailed(Failure),
     /// A bulk push stopped on its way.
-    #[error("push all jobs: after {done} of {total}, failed to {source}")]
+    #[error("push all jobs: {}, failed to {source}", told(.fates))]
     Bulk {
-        /// So many of the call's first jobs are done for certain: pushed, stopped by a middleware, or
-        /// duplicates. Those after them may have been pushed where the error's fate is unknown.
-        done: usize,
-        /// Jobs in the call.
-        total: usize,
+        /// What became of each job of the call, in order. Jobs go out queue by queue, so those that were
+        /// pushed need not be the first ones.
+        fates: Vec<JobFate>,
         /// Why it stopped.
         source: RedisError,
     },
 }
 
+/// What became of one job of a [bulk push](crate::Client::push_bulk) that stopped on its way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobFate {
+    /// Settled as in a push that works: pushed, or `None` where a middleware stopped it or it is a duplicate.
+    Done(Option<Jid>),
+    /// Pushed or not: the reply got lost.
+    Unknown(Jid),
+    /// Certainly not pushed.
+    NotPushed,
+}
+
+fn told(fates: &[JobFate]) -> String {
+    let count = |wanted: fn(&JobFate) -> bool| fates.iter().filter(|fate| wanted(fate)).count();
+    let done = count(|fate| matches!(fate, JobFate::Done(_)));
+    match count(|fate| matches!(fate, JobFate::Unknown(_))) {
+        0 => format!("after {done} of {}", fates.len()),
+        unknown => format!("after {done} of {}, and perhaps {unknown} more", fates.len()),
+    }
+}
+
 impl ClientError {
     /// True when what was asked for may have been done all the same: the reply got lost. Pushing the
     /// job again, with the same jid, then means that it may run twice; a
-    /// [unique](cogworker_core::options::JobOptions::unique) job can be pushed again without that.
+    /// [unique](cogworker_core::options::JobOptions::unique) job can be pushed again without that. Of a bulk
+    /// push, see each job's [`JobFate`].
     pub fn fate_is_unknown(&self) -> bool {
         match self {
             Self::Redis(source) | Self::Bulk { source, .. } => source.fate_is_unknown(),
@@ -62,7 +83,7 @@ mod tests {
     fn only_a_lost_reply_leaves_the_fate_open() {
         let lost = || RedisError::TimedOut("5 s".into());
         assert!(ClientError::from(lost()).fate_is_unknown());
-        assert!(ClientError::Bulk { done: 1, total: 2, source: lost() }.fate_is_unknown());
+        assert!(ClientError::Bulk { fates: vec![], source: lost() }.fate_is_unknown());
         assert!(!ClientError::from(RedisError::OutOfMemory("full".into())).fate_is_unknown());
     }
 }

@@ -6,11 +6,12 @@
 mod condition;
 mod query;
 mod selection;
+mod walk;
 
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use cogworker_core::formats::{Run, RunStatus};
+use cogworker_core::formats::{EndedRun, RunStatus};
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts;
 use cogworker_core::time::{EpochSeconds, utc_day};
@@ -19,6 +20,7 @@ use crate::Client;
 pub use condition::{Column, Condition};
 pub use query::{Direction, HistoryQuery};
 use selection::Selection;
+use walk::{SLICE, Walk};
 
 /// A search looks at so many of the newest records. They may be large, with args and backtraces, so this is
 /// what a page of a web UI can wait for.
@@ -36,9 +38,6 @@ const LAST_START: usize = 1 << 30;
 /// The most days [`History::daily`] goes back.
 const MOST_DAYS: u64 = 1000;
 
-/// So many records are read at a time: of the largest that is some megabytes.
-const SLICE: usize = 200;
-
 /// The runs that ended.
 #[derive(Debug, Clone)]
 pub struct History {
@@ -52,7 +51,7 @@ pub struct RunPage {
     /// How many runs there are; of a search, how many were found.
     pub total: u64,
     /// The runs of this page. Records that cannot be read are left out.
-    pub runs: Vec<Run>,
+    pub runs: Vec<EndedRun>,
     /// False when a search did not look at all records, but only at the newest.
     pub is_complete: bool,
 }
@@ -108,18 +107,15 @@ impl History {
         direction: Direction,
     ) -> Result<RunPage, RedisError> {
         let (start, count) = (start.min(LAST_START), count.min(RUNS_PER_PAGE));
-        let newest_first = direction == Direction::Descending;
+        let mut walk = Walk::new(&self.redis, self.key(status), direction, start);
         let mut runs = Vec::new();
         let mut read = 0;
         loop {
-            let wanted = (count - read).min(SLICE);
-            let key = self.key(status);
-            let page = scripts::page_set(&self.redis, key, start + read, wanted, newest_first).await?;
-            let records = page.entries.len().min(wanted);
-            runs.extend(page.entries[..records].iter().filter_map(|(record, _)| Run::parse(record)));
-            read += records;
-            if records < wanted || read == count {
-                return Ok(RunPage { total: page.total, runs, is_complete: true });
+            let step = walk.next(count - read).await?;
+            read += step.records.len();
+            runs.extend(step.records.iter().filter_map(|record| EndedRun::parse(record)));
+            if step.is_last || read == count {
+                return Ok(RunPage { total: step.total, runs, is_complete: true });
             }
         }
     }
@@ -176,27 +172,24 @@ impl History {
     async fn search(
         &self,
         status: Option<RunStatus>,
-        mut offer: impl FnMut(Run),
+        mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
+        let mut walk = Walk::new(&self.redis, self.key(status), Direction::Descending, 0);
         let mut read = 0;
-        let mut last: Option<Bytes> = None;
         loop {
-            let page = scripts::page_set(&self.redis, self.key(status), read as usize, SLICE, true).await?;
-            // New records push the others back: what was seen already comes first again.
-            let seen = last.as_ref().and_then(|last| page.entries.iter().position(|(raw, _)| raw == last));
-            for (record, _) in page.entries.iter().skip(seen.map_or(0, |seen| seen + 1)) {
-                if let Some(run) = Run::parse(record) {
+            let step = walk.next(SLICE).await?;
+            read += step.records.len() as u64;
+            for record in &step.records {
+                if let Some(run) = EndedRun::parse(record) {
                     offer(run);
                 }
             }
-            read += page.entries.len() as u64;
-            if page.entries.is_empty() || read >= page.total {
+            if step.is_last {
                 return Ok(true);
             }
             if read >= SEARCH_LIMIT {
-                return Ok(false);
+                return Ok(read >= step.total);
             }
-            last = page.entries.into_iter().last().map(|(raw, _)| raw);
         }
     }
 
@@ -204,7 +197,7 @@ impl History {
         &self,
         status: Option<RunStatus>,
         jid: &str,
-        mut offer: impl FnMut(Run),
+        mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
         // The jid as it stands in a record; args may hold the same text, so each record is looked at.
         let text = serde_json::Value::from(jid).to_string();
@@ -213,7 +206,7 @@ impl History {
         loop {
             let found = scripts::find_runs(&self.redis, self.key(status), read, &text).await?;
             for record in found.records {
-                let run = Run::parse(&record).filter(|run| run.jid == jid);
+                let run = EndedRun::parse(&record).filter(|run| run.jid == jid);
                 if let Some(run) = run
                     && seen.insert(record)
                 {

@@ -58,7 +58,7 @@ mod wrong_keys;
 pub use activity::HourCount;
 pub use client::Client;
 pub use control::Control;
-pub use error::ClientError;
+pub use error::{ClientError, JobFate};
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};

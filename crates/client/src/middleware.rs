@@ -54,6 +54,12 @@ pub trait Middleware: Send + Sync + 'static {
     fn call(&self, job: NewJob, next: Next) -> MiddlewareFuture;
 }
 
+impl<M: Middleware + ?Sized> Middleware for Arc<M> {
+    fn call(&self, job: NewJob, next: Next) -> MiddlewareFuture {
+        (**self).call(job, next)
+    }
+}
+
 /// A middleware made of a function; see [`from_fn`].
 #[derive(Debug, Clone)]
 pub struct FromFn<F>(F);

@@ -6,9 +6,9 @@ use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Fate};
 use crate::middleware::{MiddlewareError, Next};
-use crate::{Client, ClientError};
+use crate::{Client, ClientError, JobFate};
 
 impl Client {
     /// Pushes a job onto its queue. `None` means that it was stopped on its way, by a middleware or as the
@@ -51,8 +51,10 @@ impl Client {
         Ok((pushed == [true]).then_some(prepared.jid))
     }
 
-    /// Takes a job through the middlewares. What they changed is honoured, so it is checked again.
-    async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
+    /// Takes a job through the middlewares, and pushes nothing. What they changed is honoured, so it is
+    /// checked again. For workers, which push periodic jobs another way.
+    #[doc(hidden)]
+    pub async fn pass(&self, mut job: NewJob) -> Result<Option<(NewJob, Prepared)>, ClientError> {
         let now = self.settings().now();
         #[cfg(feature = "otel")]
         crate::trace_context::put_into(&mut job);
@@ -73,8 +75,8 @@ impl Client {
     ///
     /// # Errors
     /// Every job is checked, and taken through the middlewares one after the other, before the first
-    /// is pushed; so a bad one means that nothing was. If Redis fails on the way, the error says how
-    /// many had been pushed.
+    /// is pushed; so a bad one means that nothing was. If Redis fails on the way, the error
+    /// ([`ClientError::Bulk`]) says of each job whether it is pushed, perhaps pushed, or not pushed.
     pub async fn push_bulk<J: Job>(&self, jobs: &[J]) -> Result<Vec<Option<Jid>>, ClientError> {
         self.push_all(jobs.iter().map(NewJob::of).collect()).await
     }
@@ -90,39 +92,61 @@ impl Client {
             passed.push(self.pass(job).await?);
         }
         let now = self.settings().now();
-        let mut results = vec![None; total];
+        let mut bulk = Bulk { results: vec![None; total], batched: Vec::new(), passed: &passed };
         let mut batch = Batch::new(self.redis(), self.settings());
-        let mut batched = Vec::new();
         for (place, job) in passed.iter().enumerate() {
             let Some((job, prepared)) = job else { continue };
             let payload = job.payload(prepared.at.is_none().then_some(now));
             if batch.is_full_for(&payload) {
-                push_out(&mut batch, &mut batched, &mut results).await?;
+                bulk.push_out(&mut batch).await?;
             }
             batch.add(job, prepared, payload);
-            batched.push((place, &prepared.jid));
+            bulk.batched.push((place, &prepared.jid));
         }
-        push_out(&mut batch, &mut batched, &mut results).await?;
-        Ok(results)
+        bulk.push_out(&mut batch).await?;
+        Ok(bulk.results)
     }
 }
 
-/// Pushes a batch whose jobs have their `places` in the call, and notes the ids of what was pushed.
-async fn push_out(
-    batch: &mut Batch<'_>,
-    places: &mut Vec<(usize, &Jid)>,
-    results: &mut [Option<Jid>],
-) -> Result<(), ClientError> {
-    let pushed = batch.push_out().await.map_err(|stopped| match stopped.error {
-        ClientError::Redis(source) => ClientError::Bulk {
-            done: places.get(stopped.done).map_or(results.len(), |(place, _)| *place),
-            total: results.len(),
-            source,
-        },
-        error => error,
-    })?;
-    for ((place, jid), pushed) in places.drain(..).zip(pushed) {
-        results[place] = pushed.then(|| jid.clone());
+/// A bulk push on its way.
+struct Bulk<'a> {
+    /// What is done; `None` for all others.
+    results: Vec<Option<Jid>>,
+    /// The jobs of the batch: their places in the call.
+    batched: Vec<(usize, &'a Jid)>,
+    passed: &'a [Option<(NewJob, Prepared)>],
+}
+
+impl Bulk<'_> {
+    /// Pushes the batch and notes the ids of what was pushed.
+    async fn push_out(&mut self, batch: &mut Batch<'_>) -> Result<(), ClientError> {
+        let pushed = batch.push_out().await.map_err(|stopped| match stopped.error {
+            ClientError::Redis(source) => ClientError::Bulk { fates: self.fates(&stopped.fates), source },
+            error => error,
+        })?;
+        for ((place, jid), pushed) in self.batched.drain(..).zip(pushed) {
+            self.results[place] = pushed.then(|| jid.clone());
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Of all jobs of the call, given those of the batch that stopped.
+    fn fates(&self, batch: &[Fate]) -> Vec<JobFate> {
+        let first = self.batched.first().map_or(self.passed.len(), |(place, _)| *place);
+        let begun = self.results.iter().zip(self.passed).enumerate().map(|(place, (result, passed))| {
+            // A job that a middleware stopped is done wherever it stands.
+            let is_done = place < first || passed.is_none();
+            if is_done { JobFate::Done(result.clone()) } else { JobFate::NotPushed }
+        });
+        let mut fates: Vec<JobFate> = begun.collect();
+        for ((place, jid), fate) in self.batched.iter().zip(batch) {
+            fates[*place] = match fate {
+                Fate::Pushed => JobFate::Done(Some((*jid).clone())),
+                Fate::Duplicate => JobFate::Done(None),
+                Fate::Unknown => JobFate::Unknown((*jid).clone()),
+                Fate::NotPushed => JobFate::NotPushed,
+            };
+        }
+        fates
+    }
 }

@@ -13,7 +13,7 @@ mod work;
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
 pub use process::{PRESENCE_TTL, ProcessInfo};
-pub use run::{Run, RunStatus};
+pub use run::{EndedRun, RunStatus};
 pub use run_record::RunRecord;
 pub use status::{JobState, Status};
 pub use unsettled::UnsettledRecord;

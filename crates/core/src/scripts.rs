@@ -8,6 +8,7 @@ mod entries;
 mod fetch;
 mod guard;
 mod history;
+mod history_limits;
 mod inprogress;
 mod inspect;
 mod key_positions;
@@ -29,6 +30,7 @@ pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entrie
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
 pub use history::{FoundRuns, find_runs};
+pub use history_limits::HistoryLimits;
 pub use inprogress::{PublishedWork, StatusWrite, count_inprogress, list_inprogress, publish_work};
 pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
@@ -48,9 +50,7 @@ pub use recover::{
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use settle::{
-    BatchShape, Earlier, Effect, Held, HistoryLimits, SettleBatch, Settled, SideStep, Traces, settle_jobs,
-};
+pub use settle::{BatchShape, Earlier, Effect, Held, SettleBatch, Settled, SideStep, Traces, settle_jobs};
 pub use status::write_status;
 pub use walk::{Passed, WalkStep, walk_set};
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use cogworker_core::digest::{periodic_id, unique_digest};
 use cogworker_core::failure::Failure;
 use cogworker_core::formats::{
-    AttemptOutcome, AttemptRecord, JobState, ProcessInfo, Run, RunStatus, Status, Work, work_json,
+    AttemptOutcome, AttemptRecord, EndedRun, JobState, ProcessInfo, RunStatus, Status, Work, work_json,
 };
 use cogworker_core::new_job::NewJob;
 use cogworker_core::payload_edit::failed_payload;
@@ -174,7 +174,7 @@ fn the_recorded_history_is_read_hist_01_hist_02() -> Outcome {
     for (key, value) in keyspace(WHILE_RUNNING)? {
         let Some(list) = key.strip_prefix("cogworker:history:") else { continue };
         for element in value.as_array().into_iter().flatten() {
-            let run = Run::parse(element[0].as_str().unwrap_or("").as_bytes()).ok_or("no record")?;
+            let run = EndedRun::parse(element[0].as_str().unwrap_or("").as_bytes()).ok_or("no record")?;
             assert_eq!(Some(run.finished_at.as_f64()), element[1].as_f64(), "the score");
             assert!(list == "all" || list == run.status.name(), "{list}");
             assert!(!run.class.is_empty() && run.args.get().starts_with('[') && run.duration_ms() >= 0.0);

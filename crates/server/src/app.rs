@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use cogworker_core::failure::Failure;
 use cogworker_core::job::Job;
+use cogworker_core::scripts::HistoryLimits;
 
+use crate::client_chain::ClientChain;
 use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_blocking};
 use crate::hooks::{DeathHook, FailedJob, RetryHook, RetryIn, death_hook};
 use crate::job_error::BoxError;
@@ -41,10 +43,11 @@ pub struct App<S = ()> {
     state: Arc<S>,
     handlers: HashMap<&'static str, Prepare>,
     layers: Layers,
+    client_chain: ClientChain,
     hooks: Hooks,
     schedule: Schedule,
     status_ttl: Option<Duration>,
-    history: Option<History>,
+    history: Option<HistoryLimits>,
 }
 
 /// What failures are told to.
@@ -68,6 +71,7 @@ impl<S: Send + Sync + 'static> App<S> {
             state: Arc::new(state),
             handlers: HashMap::new(),
             layers: Layers::default(),
+            client_chain: ClientChain::default(),
             hooks: Hooks::default(),
             schedule: Schedule::default(),
             status_ttl: None,
@@ -100,31 +104,40 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
-    /// Puts a [`tower::Layer`] around every run: a timeout, a concurrency limit, one of your own. The
-    /// first that is added is the outermost. See [`middleware`](crate::middleware).
+    /// Puts a middleware around every run: a function, by [`from_fn`](crate::middleware::from_fn), or any
+    /// [`tower::Layer`], such as a timeout or a concurrency limit. The first that is added is the
+    /// outermost, as in tower's `ServiceBuilder`. See [`middleware`](crate::middleware).
     #[must_use]
-    pub fn layer<L>(mut self, layer: L) -> Self
+    pub fn middleware<L>(mut self, middleware: L) -> Self
     where
         L: tower::Layer<JobService> + Send + 'static,
         L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
         <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
         <L::Service as tower::Service<Run>>::Future: Send + 'static,
     {
-        self.layers.add(layer);
+        self.layers.add(middleware);
         self
     }
 
-    /// Puts a function around every run, by [`from_fn`](crate::middleware::from_fn). The same as
-    /// [`layer`](Self::layer).
+    /// Puts a [client middleware](cogworker_client::middleware) around everything that the worker pushes: by
+    /// its jobs, through their context's client, and as [periodic jobs](Self::periodic). The first that is
+    /// added is the outermost.
+    ///
+    /// ```
+    /// use cogworker_client::middleware::{MiddlewareResult, Next, from_fn};
+    /// use cogworker_core::new_job::NewJob;
+    /// use cogworker_server::App;
+    ///
+    /// async fn tag(job: NewJob, next: Next) -> MiddlewareResult {
+    ///     next.run(job.set("tags", ["worker"])).await
+    /// }
+    ///
+    /// let app = App::new(()).client_middleware(from_fn(tag));
+    /// ```
     #[must_use]
-    pub fn middleware<L>(self, middleware: L) -> Self
-    where
-        L: tower::Layer<JobService> + Send + 'static,
-        L::Service: tower::Service<Run, Response = ()> + Clone + Send + Sync + 'static,
-        <L::Service as tower::Service<Run>>::Error: Into<BoxError>,
-        <L::Service as tower::Service<Run>>::Future: Send + 'static,
-    {
-        self.layer(middleware)
+    pub fn client_middleware(mut self, middleware: impl cogworker_client::middleware::Middleware) -> Self {
+        self.client_chain.add(middleware);
+        self
     }
 
     /// Decides what becomes of a failed job of class `J` that has retries left. The hook is given
@@ -196,10 +209,18 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
-    /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10).
+    /// Keeps a record of every run, and counters for each day (HIST-01 to HIST-10). By default none is
+    /// kept. Each worker trims by its own limits, so those of one Redis should have the same.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use cogworker_server::{App, HistoryLimits};
+    ///
+    /// let app = App::new(()).history(HistoryLimits::new().retention(Duration::from_secs(7 * 24 * 3600)));
+    /// ```
     #[must_use]
-    pub fn history(mut self, history: History) -> Self {
-        self.history = Some(history);
+    pub fn history(mut self, limits: HistoryLimits) -> Self {
+        self.history = Some(limits);
         self
     }
 
@@ -216,7 +237,10 @@ impl<S: Send + Sync + 'static> App<S> {
     #[doc(hidden)]
     pub fn performer(&self) -> Performer {
         let chain = self.layers.service(&Arc::new(self.handlers.clone()));
-        Performer::new(chain, self.hooks.clone(), self.schedule.clone())
+        let mut hooks = self.hooks.clone();
+        // A class without a handler has none to ask (HOOK-12).
+        hooks.retry_in.retain(|class, _| self.handlers.contains_key(class));
+        Performer::new(chain, self.client_chain.clone(), hooks, self.schedule.clone())
     }
 
     pub(crate) fn into_registry(self) -> Registry {
@@ -224,6 +248,7 @@ impl<S: Send + Sync + 'static> App<S> {
         Registry {
             chain: self.layers.around(&handlers),
             handlers,
+            client_chain: self.client_chain,
             hooks: self.hooks,
             schedule: self.schedule,
             status_ttl: self.status_ttl,
@@ -232,16 +257,14 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 }
 
-/// What of the run history is kept; see [`App::history`].
-pub use cogworker_core::scripts::HistoryLimits as History;
-
 /// An application with its state type erased.
 pub(crate) struct Registry {
     pub(crate) handlers: Arc<HashMap<&'static str, Prepare>>,
     /// The middleware around them, if there is any.
     pub(crate) chain: Option<JobService>,
+    pub(crate) client_chain: ClientChain,
     pub(crate) hooks: Hooks,
     pub(crate) schedule: Schedule,
     pub(crate) status_ttl: Option<Duration>,
-    pub(crate) history: Option<History>,
+    pub(crate) history: Option<HistoryLimits>,
 }

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cogworker_client::Client;
 use cogworker_core::jid::Jid;
-use cogworker_core::redis::RedisError;
-use cogworker_core::scripts;
 use tokio_util::sync::CancellationToken;
 
 use crate::performer::detached_run;
@@ -113,30 +111,5 @@ impl<S> Context<S> {
     /// The same as a token, to hand on to what a job starts.
     pub fn cancellation(&self) -> CancellationToken {
         self.run.cancellation()
-    }
-
-    /// Reports progress: a percentage and what is going on (STAT-05). Does nothing unless the
-    /// application has [`status`](crate::App::status) on.
-    ///
-    /// Call it as often as you like: Redis is written a few times a second at most, and the last
-    /// values in any case.
-    ///
-    /// # Errors
-    /// When Redis does not take it; a handler may well go on.
-    pub async fn at(&self, percent: u8, message: &str) -> Result<(), RedisError> {
-        let percent = percent.to_string();
-        self.store(&[("pct", &percent), ("message", message)]).await
-    }
-
-    /// Stores fields of the job's own in its status, as [`at`](Self::at) does.
-    ///
-    /// # Errors
-    /// When Redis does not take them.
-    pub async fn store(&self, fields: &[(&str, &str)]) -> Result<(), RedisError> {
-        let Some(ttl) = self.run.scope().status_ttl else { return Ok(()) };
-        let Some(due) = self.run.note_progress(fields) else { return Ok(()) };
-        let due: Vec<(&str, &str)> =
-            due.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        scripts::write_status(self.client().redis(), self.jid(), ttl, &due).await
     }
 }

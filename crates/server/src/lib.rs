@@ -16,6 +16,7 @@
 mod app;
 mod boot;
 pub mod cli;
+mod client_chain;
 pub mod config;
 mod context;
 mod deaths;
@@ -34,6 +35,7 @@ mod outage;
 mod panic_guard;
 mod performer;
 mod periodic;
+mod progress;
 mod run;
 mod server;
 mod services;
@@ -42,8 +44,9 @@ pub mod supervised;
 #[cfg(feature = "otel")]
 mod tracing_runs;
 
-pub use app::{App, History};
+pub use app::App;
 pub use boot::{Boot, main};
+pub use cogworker_core::scripts::HistoryLimits;
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
@@ -54,5 +57,6 @@ pub use job_error::{BoxError, JobError, JobResult};
 #[doc(hidden)]
 pub use performer::{Fate, Fired, Performed, Performer};
 pub use periodic::{Periodic, PeriodicError};
+pub use progress::ProgressError;
 pub use run::Run;
 pub use server::{Server, ServerError, ServerHandle};

@@ -14,7 +14,9 @@
 //! let app = App::new(()).middleware(from_fn(timing));
 //! ```
 //!
-//! The first that is registered is the outermost (MW-01). A class without a handler passes
+//! The first that is registered is the outermost (MW-01), as in tower's `ServiceBuilder` and unlike axum's
+//! `Router::layer`. Registered twice is called twice, which the gem's are not (MW-02): values of one type may
+//! be set up differently. A class without a handler passes
 //! through all of them and fails inside (MW-06); an error of a middleware itself is the job's
 //! failure (MW-07). Without any, runs take a shorter way.
 

@@ -13,6 +13,7 @@ use cogworker_core::retry;
 use cogworker_core::time::EpochSeconds;
 
 use crate::app::Hooks;
+use crate::client_chain::ClientChain;
 use crate::hooks::{FailedJob, RetryIn, ask};
 use crate::middleware::{JobService, through};
 use crate::panic_guard::{Contained, contain};
@@ -23,6 +24,7 @@ use crate::run::{Run, RunScope};
 #[derive(Clone)]
 pub struct Performer {
     chain: JobService,
+    client_chain: ClientChain,
     hooks: Hooks,
     schedule: Schedule,
 }
@@ -63,17 +65,27 @@ impl fmt::Debug for Performer {
 }
 
 impl Performer {
-    pub(crate) fn new(chain: JobService, hooks: Hooks, schedule: Schedule) -> Self {
-        Self { chain, hooks, schedule }
+    pub(crate) fn new(
+        chain: JobService,
+        client_chain: ClientChain,
+        hooks: Hooks,
+        schedule: Schedule,
+    ) -> Self {
+        Self { chain, client_chain, hooks, schedule }
     }
 
-    /// Runs a stored job; its context's client is `client`.
+    /// A client as the application's worker has it.
+    pub fn client(&self, client: Client) -> Client {
+        self.client_chain.around(client)
+    }
+
+    /// Runs a stored job; its context's client is `client` with the application's client middleware.
     ///
     /// # Errors
     /// When the job fails.
     pub async fn perform(&self, client: Client, raw: &Bytes) -> Result<(), Performed> {
         let chain = self.chain.clone();
-        let run = detached_run(client, raw);
+        let run = detached_run(self.client(client), raw);
         let result = match contain(|| through(chain, run)) {
             Ok(future) => Contained(Some(future)).await,
             Err(failure) => Err(failure),
@@ -96,15 +108,21 @@ impl Performer {
         }
     }
 
-    /// Calls the hooks that hear of a death, one after the other.
-    pub async fn tell_of_death(&self, entry: &Bytes, failure: &Failure) {
+    /// Calls the hooks that hear of a death, one after the other. What each of those that panicked said.
+    pub async fn tell_of_death(&self, entry: &Bytes, failure: &Failure) -> Vec<Failure> {
         let class = RawJob::parse(entry).map(|job| job.class().to_owned()).unwrap_or_default();
         let own = self.hooks.exhausted.get(class.as_str());
+        let mut panics = Vec::new();
         for hook in own.into_iter().chain(&self.hooks.death) {
             let (hook, job, failure) = (hook.clone(), FailedJob::new(entry.clone()), failure.clone());
-            // A task of its own, as in a worker: a panic does not take the others along.
-            let _ = tokio::spawn(async move { hook(job, failure).await }).await;
+            // A panic does not take the others along, as in a worker.
+            let heard = Box::pin(async move {
+                hook(job, failure).await;
+                Ok(())
+            });
+            panics.extend(Contained(Some(heard)).await.err());
         }
+        panics
     }
 
     /// The periodic jobs whose newest slot is after `from` and not after `now`.
@@ -128,5 +146,5 @@ pub(crate) fn detached_run(client: Client, raw: &Bytes) -> Run {
     let job = RawJob::parse(raw).unwrap_or_default();
     let queue: Arc<str> = job.queue().unwrap_or("default").into();
     // There is no Redis to keep a status in.
-    Run::new(raw, &job, &queue, &Arc::new(RunScope { client, status_ttl: None }))
+    Run::new(raw, &job, &queue, &Arc::new(RunScope { client, status_ttl: None, jobs: None }))
 }

@@ -120,8 +120,17 @@ pub(crate) struct Entry {
 impl Entry {
     /// The job of one slot, as it is pushed.
     pub(crate) fn job_of(&self, slot: i64) -> NewJob {
-        let job = self.job.clone().set("periodic_pjid", &self.pjid).set("periodic_slot", slot);
-        if self.until_executed { job.set("periodic_until_executed", true) } else { job }
+        self.tie(self.job.clone(), slot)
+    }
+
+    /// A job as one of this entry.
+    pub(crate) fn tie(&self, job: NewJob, slot: i64) -> NewJob {
+        let mut job = job.set("periodic_pjid", &self.pjid).set("periodic_slot", slot);
+        if self.until_executed {
+            return job.set("periodic_until_executed", true);
+        }
+        job.remove("periodic_until_executed");
+        job
     }
 }
 

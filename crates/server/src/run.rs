@@ -8,6 +8,7 @@ use bytes::Bytes;
 use cogworker_client::Client;
 use cogworker_core::jid::Jid;
 use cogworker_core::raw_job::RawJob;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// Progress is written at most so often; the last value is written in any case.
@@ -40,6 +41,8 @@ struct Shared {
 pub(crate) struct RunScope {
     pub(crate) client: Client,
     pub(crate) status_ttl: Option<Duration>,
+    /// The runtime of the jobs, if a worker runs them.
+    pub(crate) jobs: Option<Handle>,
 }
 
 /// Fields that were stored and are not in Redis yet.

@@ -9,21 +9,32 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 use crate::handler::{JobClosure, Prepared};
 use crate::job_error::INTERRUPTED;
+use crate::panic_guard::{Contained, contain};
 use crate::run::Run;
 
 /// The run inside a span of its own. Its name is the class, since a trace's names should be few.
-pub(crate) fn traced(prepared: Prepared, run: &Run) -> Prepared {
+/// Panics are contained within, so that the span tells of them too.
+pub(crate) fn traced(prepared: Result<Prepared, Failure>, run: &Run) -> Result<Prepared, Failure> {
+    let prepared = prepared.inspect_err(|failure| failed(failure, run))?;
     let (span, run) = (span_of(run), run.clone());
-    match prepared {
+    Ok(match prepared {
         Prepared::Async(future) => {
             let ended = span.clone();
-            let noted = async move { note(future.await, &run, &ended) };
+            let noted = async move {
+                Contained(Some(future)).await.inspect_err(|failure| note(failure, &run, &ended))
+            };
             Prepared::Async(Box::pin(noted.instrument(span)))
         }
-        Prepared::Blocking(closure) => {
-            Prepared::Blocking(Box::new(move || note(span.in_scope(closure), &run, &span)))
-        }
-    }
+        Prepared::Blocking(closure) => Prepared::Blocking(Box::new(move || {
+            let result = span.in_scope(|| contain(closure)).and_then(|result| result);
+            result.inspect_err(|failure| note(failure, &run, &span))
+        })),
+    })
+}
+
+/// The span of a run that failed before anything of it could run.
+pub(crate) fn failed(failure: &Failure, run: &Run) {
+    note(failure, run, &span_of(run));
 }
 
 /// The closure with the current span, on whatever thread it is called.
@@ -54,14 +65,13 @@ fn span_of(run: &Run) -> Span {
 }
 
 /// A run that ends because it was asked to has not failed.
-fn note(result: Result<(), Failure>, run: &Run, span: &Span) -> Result<(), Failure> {
-    let interrupted = |failure: &Failure| failure.class == INTERRUPTED && run.is_interrupted();
-    if let Some(failure) = result.as_ref().err().filter(|failure| !interrupted(failure)) {
-        span.record("otel.status_code", "ERROR");
-        span.record("otel.status_description", failure.limited_message());
-        span.record("error.type", failure.class.as_str());
+fn note(failure: &Failure, run: &Run, span: &Span) {
+    if failure.class == INTERRUPTED && run.is_interrupted() {
+        return;
     }
-    result
+    span.record("otel.status_code", "ERROR");
+    span.record("otel.status_description", failure.limited_message());
+    span.record("error.type", failure.class.as_str());
 }
 
 /// Reads a W3C `traceparent`; `None` when it is none. Later versions may append to the first one.

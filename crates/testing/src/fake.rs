@@ -159,11 +159,12 @@ impl Fake {
         self.store.clear(None);
     }
 
-    /// Runs the oldest job of class `J` that is due, and removes it (TEST-06).
+    /// Runs the job of class `J` that came due first, and removes it (TEST-06).
     ///
     /// # Errors
     /// [`FakeError::EmptyQueue`] when none is due. [`FakeError::JobFailed`] when it fails; it is then among
     /// the [`retries`](Self::retries) or the [`dead`](Self::dead), as the application has it.
+    /// [`FakeError::DeathHookPanicked`] when it is dead, and a hook that was told of that panicked.
     pub fn perform_one<J: Job>(
         &self,
         app: &impl Application,
@@ -181,10 +182,11 @@ impl Fake {
     }
 
     /// Runs the jobs of class `J` that are due, with those that are pushed meanwhile, until there is none
-    /// (TEST-07). How many it ran. Dropped on its way, it puts the job back that was running.
+    /// (TEST-07): in the order in which they came due, and those of one moment as they were pushed. How many it ran. Dropped on its way, it puts the job back that was running.
     ///
     /// # Errors
-    /// [`FakeError::JobFailed`] at the first that fails; those after it still wait.
+    /// [`FakeError::JobFailed`] at the first that fails, or [`FakeError::DeathHookPanicked`]; those after it
+    /// still wait.
     pub fn drain<J: Job>(
         &self,
         app: &impl Application,
@@ -192,7 +194,7 @@ impl Fake {
         self.clone().drain_class(Some(J::CLASS), app.performer())
     }
 
-    /// Like [`drain`](Self::drain), for jobs of every class, in the order they were pushed.
+    /// Like [`drain`](Self::drain), for jobs of every class.
     ///
     /// # Errors
     /// As [`drain`](Self::drain).
@@ -230,7 +232,7 @@ impl Fake {
                 if waits_for_last && entry.is_some_and(|pjid| fake.store.has_run_of(&pjid)) {
                     continue;
                 }
-                let jid = fake.client().push(fired.job).await?;
+                let jid = performer.client(fake.client()).push(fired.job).await?;
                 pushed += usize::from(jid.is_some());
             }
             Ok(pushed)
@@ -247,18 +249,21 @@ impl Fake {
             return Ok(());
         };
         let (failure, now) = (performed.failure, self.now());
-        let failed =
-            FakeError::JobFailed { class: job.class.clone(), jid: job.jid.clone(), failure: failure.clone() };
+        let (class, jid) = (job.class.clone(), job.jid.clone());
         let raw = payload_edit::failed_payload(&job.raw, &failure, now).map_or(job.raw.clone(), Into::into);
         match performed.fate {
             Fate::Retry(delay) => self.store.retry(Stored { raw, ..job }, now.plus(delay), delay),
             Fate::Discarded => self.store.release(&job),
             Fate::Dead => {
                 self.store.bury(Stored { raw: raw.clone(), ..job });
-                performer.tell_of_death(&raw, &failure).await;
+                let mut panics = performer.tell_of_death(&raw, &failure).await;
+                if !panics.is_empty() {
+                    let panic = panics.remove(0);
+                    return Err(FakeError::DeathHookPanicked { class, jid, failure, panic });
+                }
             }
         }
-        Err(failed)
+        Err(FakeError::JobFailed { class, jid, failure })
     }
 
     /// True when a job of the class with these args waits.

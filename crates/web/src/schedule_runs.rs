@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use cogworker_client::{Client, PeriodicJob};
 use cogworker_core::cron::Cron;
-use cogworker_core::formats::{Run, RunStatus};
+use cogworker_core::formats::{EndedRun, RunStatus};
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
 use tokio::sync::Mutex;
@@ -92,7 +92,7 @@ impl ScheduleRuns {
 }
 
 impl LastRun {
-    fn new(run: Run) -> Self {
+    fn new(run: EndedRun) -> Self {
         Self {
             failed: run.status == RunStatus::Failed,
             finished_at: run.finished_at,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cogworker_core::formats::Run;
+use cogworker_core::formats::EndedRun;
 
 /// What is known of a run, as the columns of a table (WEBH-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Column {
 
 impl Column {
     /// A run's number in this column; `None` in one of texts.
-    pub(super) fn number(self, run: &Run) -> Option<f64> {
+    pub(super) fn number(self, run: &EndedRun) -> Option<f64> {
         match self {
             Self::FinishedAt => Some(run.finished_at.as_f64()),
             Self::Duration => Some(run.duration_ms()),
@@ -37,7 +37,7 @@ impl Column {
     }
 
     /// A run's text in this column; of a number, the number.
-    pub(super) fn text(self, run: &Run) -> Cow<'_, str> {
+    pub(super) fn text(self, run: &EndedRun) -> Cow<'_, str> {
         match self {
             Self::FinishedAt => run.finished_at.as_f64().to_string().into(),
             Self::Class => run.class.as_str().into(),

@@ -1,6 +1,6 @@
 //! A search in the history.
 
-use cogworker_core::formats::{Run, RunStatus};
+use cogworker_core::formats::{EndedRun, RunStatus};
 
 use super::{Column, Condition, RUNS_PER_PAGE};
 
@@ -119,7 +119,7 @@ impl HistoryQuery {
         &self.order
     }
 
-    pub(super) fn matches(&self, run: &Run) -> bool {
+    pub(super) fn matches(&self, run: &EndedRun) -> bool {
         self.filters.iter().all(|filter| {
             let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
             let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use cogworker_core::formats::Run;
+use cogworker_core::formats::EndedRun;
 
 use super::{Direction, HistoryQuery};
 
@@ -10,7 +10,7 @@ use super::{Direction, HistoryQuery};
 pub(super) struct Selection<'a> {
     query: &'a HistoryQuery,
     found: u64,
-    kept: Vec<(Vec<Key>, Run)>,
+    kept: Vec<(Vec<Key>, EndedRun)>,
 }
 
 /// What a run is sorted by in one column.
@@ -24,7 +24,7 @@ impl<'a> Selection<'a> {
         Self { query, found: 0, kept: Vec::new() }
     }
 
-    pub(super) fn offer(&mut self, run: Run) {
+    pub(super) fn offer(&mut self, run: EndedRun) {
         if !self.query.matches(&run) {
             return;
         }
@@ -41,7 +41,7 @@ impl<'a> Selection<'a> {
     }
 
     /// How many runs were found, and those asked for.
-    pub(super) fn finish(mut self) -> (u64, Vec<Run>) {
+    pub(super) fn finish(mut self) -> (u64, Vec<EndedRun>) {
         self.cut();
         let runs = self.kept.into_iter().skip(self.query.start).map(|(_, run)| run).collect();
         (self.found, runs)

@@ -1,6 +1,9 @@
 //! Reading the history.
 
+use std::collections::HashSet;
 use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cogworker_client::Client;
 use cogworker_client::history::{Column, Condition, Direction, HistoryQuery, RunPage};
@@ -212,6 +215,41 @@ async fn a_search_is_bounded_and_says_so_and_a_job_is_found_further_back() -> Ou
     assert_eq!((page.total, page.is_complete), (1, true));
     let oldest = HistoryQuery::new().sort(Column::FinishedAt, Direction::Ascending).range(0, 1);
     assert_eq!(history.find(&oldest).await?.runs[0].jid, "j0", "as they stand, from the other end");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_run_comes_twice_while_others_end() -> Outcome {
+    let (redis, client) = start().await?;
+    let write = r#"
+        local next = redis.call('INCRBY', 'written', ARGV[1])
+        for at = next - ARGV[1], next - 1 do
+            redis.call('ZADD', 'cogworker:history:all', at, string.format(
+                '{"jid":"%d","class":"A","queue":"q","args":[],"status":"success","started_at":1.0,"finished_at":%d.0}', at, at))
+        end"#;
+    redis.cli(&["EVAL", write, "0", "3000"]);
+    let redis = Arc::new(redis);
+    let (done, written) = (Arc::new(AtomicBool::new(false)), redis.clone());
+    let stop = done.clone();
+    let writer = tokio::task::spawn_blocking(move || {
+        while !stop.load(Ordering::Relaxed) {
+            written.cli(&["EVAL", write, "0", "1"]);
+        }
+    });
+    let history = client.history();
+    let every = HistoryQuery::new().all_of(Column::Class, [Condition::NotBlank]).range(0, 1000);
+    let mut pages = Vec::new();
+    for _ in 0..10 {
+        pages.push(history.page(None, 0, 1000).await?);
+        pages.push(history.find(&every).await?);
+    }
+    done.store(true, Ordering::Relaxed);
+    writer.await?;
+    assert!(pages[0].runs[0].finished_at < pages[19].runs[0].finished_at, "nothing was written meanwhile");
+    for page in pages {
+        let jids: HashSet<&str> = page.runs.iter().map(|run| run.jid.as_str()).collect();
+        assert_eq!((page.runs.len(), jids.len()), (1000, 1000));
+    }
     Ok(())
 }
 

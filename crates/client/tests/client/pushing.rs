@@ -3,14 +3,15 @@
 use std::error::Error;
 use std::time::{Duration, SystemTime};
 
-use cogworker_client::Client;
+use cogworker_client::{Client, ClientError, JobFate};
+use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::options::JobOptions;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::time::EpochSeconds;
-use cogworker_testing::TestRedis;
+use cogworker_testing::{FaultProxy, TestRedis};
 use serde::{Deserialize, Serialize};
 
 use crate::support::{Outcome, queue, start};
@@ -123,6 +124,54 @@ async fn a_bulk_push_of_large_jobs_goes_in_slices_of_a_megabyte() -> Outcome {
     let calls = redis.cli(&["INFO", "commandstats"]);
     let pushes = calls.as_str().unwrap_or_default().lines().find(|line| line.contains("cmdstat_lpush:"));
     assert!(pushes.is_some_and(|line| line.contains("calls=6,")), "two jobs at a time: {pushes:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_bulk_push_that_fails_says_what_became_of_each_job() -> Outcome {
+    let redis = TestRedis::start()?;
+    let proxy = FaultProxy::start(&redis)?;
+    let client = Client::connect(&RedisConfig::new(&proxy.url())?).await?;
+    redis.cli(&["SET", "cogworker:queue:bad", "x"]);
+    let jobs = |second: &str| -> Vec<NewJob> {
+        let queues = ["one", second, "one", "three"];
+        let mut jobs: Vec<NewJob> = queues.iter().map(|queue| NewJob::new("A").queue(queue)).collect();
+        jobs.push(NewJob::new("A").at(EpochSeconds::new(5e9)));
+        jobs.into_iter().enumerate().map(|(at, job)| job.jid(&format!("j{at}"))).collect()
+    };
+    let jid = |jid: &str| Jid::from(jid.to_owned());
+    let pushed = |name: &str| JobFate::Done(Some(jid(name)));
+    let error = client.push_all(jobs("bad")).await.err().ok_or("it was pushed")?;
+    assert!(error.to_string().starts_with("push all jobs: after 2 of 5, failed to "), "{error}");
+    let ClientError::Bulk { fates, .. } = error else { return Err(error.into()) };
+    let not = JobFate::NotPushed;
+    assert_eq!(fates, [pushed("j0"), not.clone(), pushed("j2"), not.clone(), not.clone()]);
+    assert_eq!((queue(&redis, "one").len(), queue(&redis, "three").len()), (2, 0));
+
+    proxy.cut_before_reply_to(b"cogworker:queue:two");
+    let error = client.push_all(jobs("two")).await.err().ok_or("it was pushed")?;
+    assert!(error.fate_is_unknown());
+    assert!(
+        error.to_string().starts_with("push all jobs: after 2 of 5, and perhaps 1 more, failed to "),
+        "{error}"
+    );
+    let ClientError::Bulk { fates, .. } = error else { return Err(error.into()) };
+    assert_eq!(fates, [pushed("j0"), JobFate::Unknown(jid("j1")), pushed("j2"), not.clone(), not]);
+    assert_eq!(queue(&redis, "two").len(), 1, "and it was");
+    Ok(())
+}
+
+#[tokio::test]
+async fn jobs_of_later_batches_than_the_one_that_failed_are_not_pushed() -> Outcome {
+    let (redis, client) = start().await?;
+    redis.cli(&["SET", "cogworker:queue:bad", "x"]);
+    let jobs = (0..2500).map(|at| NewJob::new("A").queue(if at == 1200 { "bad" } else { "good" }));
+    let error = client.push_all(jobs.collect()).await.err().ok_or("it was pushed")?;
+    let ClientError::Bulk { fates, .. } = error else { return Err(error.into()) };
+    let pushed = |fate: &JobFate| matches!(fate, JobFate::Done(Some(_)));
+    assert_eq!(fates.iter().filter(|fate| pushed(fate)).count(), queue(&redis, "good").len());
+    assert!(fates[..1200].iter().all(pushed) && !pushed(&fates[1200]));
+    assert!(fates[2000..].iter().all(|fate| *fate == JobFate::NotPushed) && fates.len() == 2500);
     Ok(())
 }
 

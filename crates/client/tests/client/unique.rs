@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cogworker_client::middleware::{Next, from_fn};
-use cogworker_client::{Client, ClientError};
+use cogworker_client::{Client, ClientError, JobFate};
 use cogworker_core::digest::unique_digest;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
@@ -126,7 +126,15 @@ async fn a_bulk_push_that_stops_says_how_far_it_came() -> Outcome {
     }));
     let jobs = vec![unique("A"), NewJob::new("Stopped"), unique("A"), unique("A").queue("bad"), unique("B")];
     let error = client.push_all(jobs).await.err().ok_or("it was pushed")?;
-    assert!(matches!(error, ClientError::Bulk { done: 3, total: 5, .. }), "{error}");
+    assert!(error.to_string().starts_with("push all jobs: after 3 of 5, failed to "), "{error}");
+    let ClientError::Bulk { fates, .. } = error else { return Err(error.into()) };
+    assert!(matches!(&fates[0], JobFate::Done(Some(_))), "{fates:?}");
+    use JobFate::{Done, NotPushed};
+    assert_eq!(
+        fates[1..],
+        [Done(None), Done(None), NotPushed, NotPushed],
+        "stopped, duplicate, refused, after it"
+    );
     assert_eq!(client.unique_lock(unique("A").queue("bad")).await?, None, "no lock without a job");
     assert_eq!(client.unique_lock(unique("B")).await?, None);
     assert_eq!(queue(&redis, "default").len(), 1);

@@ -29,7 +29,7 @@ impl RunStatus {
 /// A run that ended (HIST-01, HIST-02). Written as [`RunRecord`](super::RunRecord), or by a Ruby process.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
-pub struct Run {
+pub struct EndedRun {
     /// The job's id.
     #[serde(default, deserialize_with = "text")]
     pub jid: String,
@@ -59,7 +59,7 @@ pub struct Run {
     pub backtrace: Vec<String>,
 }
 
-impl Run {
+impl EndedRun {
     /// Reads a record; `None` when it is none.
     pub fn parse(raw: &[u8]) -> Option<Self> {
         serde_json::from_slice(raw).ok()
@@ -112,7 +112,7 @@ mod tests {
                 finished_at: EpochSeconds::new(2.0004),
                 failure,
             };
-            let run = Run::parse(&record.to_json()).unwrap();
+            let run = EndedRun::parse(&record.to_json()).unwrap();
             assert_eq!((run.jid.as_str(), run.class.as_str(), run.queue.as_str()), ("j", "A", "q"));
             assert_eq!((run.args.get(), run.duration_ms()), ("[1.0,123456789012345678901]", 500.0));
             assert_eq!(run.status == RunStatus::Failed, failure.is_some());
@@ -123,13 +123,13 @@ mod tests {
 
     #[test]
     fn a_record_may_lack_what_its_job_lacked() {
-        let run = Run::parse(
+        let run = EndedRun::parse(
             br#"{"jid":null,"class":null,"args":null,"status":"failed","started_at":1,"finished_at":2,"error_class":"E","backtrace":null}"#,
         )
         .unwrap();
         assert_eq!((run.class.as_str(), run.args.get(), run.error().as_str()), ("", "null", "E"));
         for no_record in ["", "[]", r#"{"status":"odd","started_at":1,"finished_at":2}"#] {
-            assert!(Run::parse(no_record.as_bytes()).is_none(), "{no_record}");
+            assert!(EndedRun::parse(no_record.as_bytes()).is_none(), "{no_record}");
         }
     }
 }

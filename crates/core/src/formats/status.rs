@@ -74,6 +74,10 @@ pub struct Status {
 }
 
 impl Status {
+    /// The fields that workers and pushes write; jobs store under other names.
+    pub const OWN_FIELDS: [&str; 6] =
+        ["status", "update_time", "class", "queue", "error_class", "error_message"];
+
     /// Reads the fields of a status hash; `None` without any.
     pub fn from_fields(fields: Vec<(String, Bytes)>) -> Option<Self> {
         let text = |(name, value): (String, Bytes)| (name, String::from_utf8_lossy(&value).into_owned());

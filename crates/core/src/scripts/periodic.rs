@@ -26,8 +26,8 @@ pub struct Slot<'a> {
     pub at: i64,
     /// The jid of its job.
     pub jid: &'a str,
-    /// The job.
-    pub job: Vec<u8>,
+    /// The job; without one the slot passes.
+    pub job: Option<Vec<u8>>,
     /// The queue that the job goes to.
     pub queue: &'a str,
     /// True when no second run may begin before the first has ended.
@@ -61,6 +61,8 @@ pub enum Fired {
     Skipped,
     /// The entry is switched off (TICK-16).
     Disabled,
+    /// There was no job to push; the slot is used up.
+    Passed,
     /// An equal job holds the unique lock; the slot is used up.
     Duplicate,
     /// The queue does not take the job; nothing was written.
@@ -82,7 +84,7 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         .arg(slot.pjid)
         .arg(slot.at)
         .arg(slot.jid)
-        .arg(slot.job)
+        .arg(slot.job.unwrap_or_default())
         .arg(slot.queue)
         .arg(if slot.until_executed { "1" } else { "0" })
         .arg(slot.lock_ttl)
@@ -102,6 +104,7 @@ pub async fn fire_slot(redis: &Redis, slot: Slot<'_>) -> Result<(Fired, Option<R
         "first" => Fired::First,
         "blocked" => Fired::Blocked,
         "skipped" => Fired::Skipped,
+        "passed" => Fired::Passed,
         "disabled" => Fired::Disabled,
         "duplicate" => Fired::Duplicate,
         "refused" => Fired::Refused,

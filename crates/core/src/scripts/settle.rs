@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 pub use self::earlier::{BatchShape, Earlier};
 pub use self::side_step::SideStep;
-use super::{KeyPositions, Step};
+use super::{HistoryLimits, KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
 use crate::locks::{JobLocks, JobTraces};
@@ -86,24 +86,6 @@ pub enum Effect {
         /// True for a success.
         success: bool,
     },
-}
-
-/// What of the history is kept (HIST-05, HIST-06, HIST-09).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HistoryLimits {
-    /// The newest entries of each list.
-    pub max_entries: u64,
-    /// No entry older than this.
-    pub retention: Duration,
-    /// How long the counters of a day are kept.
-    pub daily_retention: Duration,
-}
-
-impl Default for HistoryLimits {
-    fn default() -> Self {
-        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
-        Self { max_entries: 50_000, retention: days(30), daily_retention: days(400) }
-    }
 }
 
 #[derive(Debug)]

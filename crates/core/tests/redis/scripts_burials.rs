@@ -4,7 +4,8 @@ use crate::support::{Outcome, list, start};
 use std::time::Duration;
 
 use bytes::Bytes;
-use cogworker_core::locks::JobTraces;
+use cogworker_core::locks::{JobLocks, JobTraces};
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Filing, Orphan, OrphanStep, RawBurial, Recovered, RecoveryLimits, Step};
 use cogworker_core::time::EpochSeconds;
 
@@ -87,5 +88,67 @@ async fn a_status_tells_what_recovery_made_of_its_job() -> Outcome {
     assert_eq!(field("buried", "error_message"), "orphaned more than 3 times: its process died each time");
     assert_eq!(field("back", "pct"), "40");
     assert_eq!(server.cli(&["EXISTS", "status:without"]), 0, "what had none gets none");
+    Ok(())
+}
+
+#[tokio::test]
+async fn file_records_sets_unusable_ones_aside_uns_03() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["RPUSH", "cogworker:unsettled", "junk"]);
+    let filings = vec![Filing::Unusable { element: Bytes::from("junk") }];
+    let filed = scripts::file_records(&redis, redis.keys().unsettled(), filings).await?;
+    assert_eq!(filed.steps, [Step::Applied]);
+    let records = "cogworker:quarantine:cogworker:unsettled:records";
+    assert_eq!(list(&server, records), ["junk"]);
+    assert!(server.cli(&["TTL", records]).as_int() > Some(2_591_000));
+    assert_eq!(server.cli(&["EXISTS", "cogworker:unsettled", "cogworker:stats:failed"]), 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn complete_burials_swaps_a_raw_entry_once_maxo_10() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["ZADD", "cogworker:dead", "7.5", "job"]);
+    server.cli(&["SET", "cogworker:unique:u", "another"]);
+    let burial = || {
+        let unique = Some("cogworker:unique:u".into());
+        let locks = JobLocks { jid: "j".into(), unique, ..JobLocks::default() };
+        let traces = JobTraces {
+            locks,
+            orphan_counter: Some("cogworker:orphanings:job".into()),
+            ..JobTraces::default()
+        };
+        RawBurial { job: Bytes::from("job"), entry: Bytes::from("job died"), traces }
+    };
+    assert_eq!(
+        scripts::complete_burials(&redis, vec![burial()]).await?.0,
+        [Step::Gone],
+        "put there otherwise"
+    );
+    server.cli(&["SET", "cogworker:orphanings:job", "2"]);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?.0, [Step::Applied]);
+    assert_eq!(scripts::complete_burials(&redis, vec![burial()]).await?.0, [Step::Gone]);
+    let dead = server.cli(&["ZRANGE", "cogworker:dead", "0", "-1", "WITHSCORES"]).strings();
+    assert_eq!(dead, ["job died", "7.5"]);
+    assert_eq!(server.cli(&["GET", "cogworker:stats:failed"]), "1");
+    assert_eq!(server.cli(&["GET", "cogworker:unique:u"]), "another", "UNIQ-17");
+    Ok(())
+}
+
+#[tokio::test]
+async fn find_raw_burials_looks_through_dead_page_by_page_down_to_an_age_maxo_10() -> Outcome {
+    let (server, redis) = start().await?;
+    let complete = r#"{"error_class":"E"}"#;
+    let large = "x".repeat(scripts::BATCH_BYTES);
+    server.cli(&["ZADD", "cogworker:dead", "1", "raw 1", "2", complete, "3", &large, "4", "raw 4"]);
+    let find = async |skip, oldest: Option<f64>| -> Result<_, RedisError> {
+        let found = scripts::find_raw_burials(&redis, skip, oldest.map(EpochSeconds::new)).await?;
+        Ok((found.entries, found.seen, found.more))
+    };
+    assert_eq!(find(0, None).await?, (vec![Bytes::from("raw 4")], 1, true));
+    assert_eq!(find(1, None).await?, (vec![Bytes::from(large)], 1, true));
+    assert_eq!(find(2, None).await?, (vec![Bytes::from("raw 1")], 2, false));
+    assert_eq!(find(2, Some(1.5)).await?, (vec![], 1, false));
+    assert_eq!(find(4, None).await?, (vec![], 0, false));
     Ok(())
 }

@@ -60,8 +60,7 @@ async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outc
 async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outcome {
     let (server, redis) = start().await?;
     let now = EpochSeconds::new(1_000_000.0);
-    let limits =
-        HistoryLimits { max_entries: 3, retention: Duration::from_secs(100), ..HistoryLimits::default() };
+    let limits = HistoryLimits::new().max_entries(3).retention(Duration::from_secs(100));
     for (number, finished_at) in
         [999_000.0, 999_990.0, 999_991.0, 999_992.0, 999_993.0].into_iter().enumerate()
     {

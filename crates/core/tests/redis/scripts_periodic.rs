@@ -10,7 +10,7 @@ fn slot(at: i64, jid: &str) -> Slot<'_> {
         pjid: "p",
         at,
         jid,
-        job: format!("job {jid}").into_bytes(),
+        job: Some(format!("job {jid}").into_bytes()),
         queue: "q",
         until_executed: true,
         unique_lock: None,
@@ -48,6 +48,20 @@ async fn fire_slot_pushes_the_job_once_and_takes_the_running_lock_tick_01_tick_1
     server.cli(&["DEL", "periodic:running:p"]);
     assert_eq!(fire(&redis, slot(120, "b")).await?, Fired::Fired);
     assert_eq!(list(&server, "cogworker:queue:q"), ["job b", "job a"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slot_without_a_job_is_used_up_and_takes_no_locks_tick_04() -> Outcome {
+    let (server, redis) = start().await?;
+    let without =
+        |at, jid| Slot { job: None, unique_lock: Some("cogworker:unique:u".into()), ..slot(at, jid) };
+    assert_eq!(fire(&redis, without(60, "a")).await?, Fired::Passed);
+    assert_eq!(server.cli(&["GET", "periodic:last_slot:p"]), "60");
+    assert_eq!(server.cli(&["EXISTS", "cogworker:queue:q", "periodic:running:p", "cogworker:unique:u"]), 0);
+    assert_eq!(fire(&redis, slot(60, "b")).await?, Fired::Lost);
+    assert_eq!(fire(&redis, slot(120, "b")).await?, Fired::Fired);
+    assert_eq!(fire(&redis, without(180, "c")).await?, Fired::Blocked, "as any other");
     Ok(())
 }
 

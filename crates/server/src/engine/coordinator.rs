@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, Fetched, Held, Settled};
+use cogworker_core::scripts::{self, Fetched, Held, HistoryLimits, Settled};
 use cogworker_core::time::ttl_seconds;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -41,7 +41,6 @@ use super::settler::Settler;
 use super::shutdown::Shutdown;
 use super::slots::{RunId, Slots};
 use super::waits::{WaitEnd, Waits};
-use crate::app::History;
 use crate::deaths::Deaths;
 use crate::health::HealthLimits;
 use crate::outage::Outage;
@@ -72,7 +71,7 @@ pub(crate) struct Engine {
     identity: Arc<str>,
     lock_ttl: u64,
     status_ttl: Option<u64>,
-    history: Option<History>,
+    history: Option<HistoryLimits>,
     deaths: Deaths,
     queues: Queues,
     slots: Slots,

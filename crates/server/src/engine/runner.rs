@@ -132,8 +132,10 @@ impl Runner {
             let pace = ClassPace::default();
             Some(unknown.insert(Class { prepare: Arc::new(through_chain), pace, retry_in: None }))
         }) else {
-            let known = self.by_name.keys().copied();
-            return Started::Ended(Err(Failure::unknown_class(run.class(), known).into()));
+            let failure = Failure::unknown_class(run.class(), self.by_name.keys().copied());
+            #[cfg(feature = "otel")]
+            crate::tracing_runs::failed(&failure, run);
+            return Started::Ended(Err(failure.into()));
         };
         let _polling = self.pulse.polling(class);
         let hook = entry.retry_in.clone().map(|hook| (hook, run.raw().clone()));
@@ -143,7 +145,7 @@ impl Runner {
             None => contain(|| (entry.prepare)(run)),
         };
         #[cfg(feature = "otel")]
-        let prepared = prepared.map(|prepared| crate::tracing_runs::traced(prepared, run));
+        let prepared = crate::tracing_runs::traced(prepared, run);
         let future = match prepared {
             Err(failure) => return Started::Ended(Err(decided(failure, hook))),
             Ok(Prepared::Async(future)) => future,

@@ -27,7 +27,7 @@ use crate::services::line::Line;
 use crate::services::poller::Poller;
 use crate::services::recovery::{Doubtful, Recovery};
 use crate::services::supervise;
-use crate::services::ticker::Ticker;
+use crate::services::ticker::{Passage, Ticker};
 use crate::services::uncounted::Uncounted;
 use crate::services::watchdog::keep_turning;
 
@@ -98,7 +98,9 @@ impl Server {
         if let Some(ttl) = registry.status_ttl {
             client = client.with_status(ttl);
         }
-        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl });
+        let client = registry.client_chain.around(client);
+        let passage = (!registry.client_chain.is_empty()).then(|| Passage::new(client.clone(), jobs.clone()));
+        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl, jobs: Some(jobs.clone()) });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
@@ -118,6 +120,7 @@ impl Server {
         let ticker = Ticker {
             line: line.clone(),
             entries: entries.into(),
+            passage,
             replace,
             catch_up: config.periodic_catch_up,
             lock_ttl: ttl_seconds(config.unique_lock_ttl),

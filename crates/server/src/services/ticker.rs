@@ -1,12 +1,13 @@
 //! Fires the slots of periodic entries.
 
+mod passage;
 mod state;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cogworker_core::jid::Jid;
+use cogworker_client::ClientError;
 use cogworker_core::locks::JobLocks;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
@@ -15,6 +16,8 @@ use cogworker_core::time::EpochSeconds;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use self::passage::FireError;
+pub(crate) use self::passage::Passage;
 use self::state::{EntryState, Step};
 use super::line::Line;
 use crate::engine::Gauges;
@@ -32,6 +35,8 @@ const PUBLISHING: &str = "publishing the schedule";
 pub(crate) struct Ticker {
     pub(crate) line: Line,
     pub(crate) entries: Arc<[Entry]>,
+    /// What the jobs pass through, if there is anything.
+    pub(crate) passage: Option<Passage>,
     pub(crate) replace: bool,
     pub(crate) catch_up: bool,
     /// How long a lock is held while its job is queued, s.
@@ -102,8 +107,10 @@ impl Ticker {
                     self.note(entry, slot, fired, trouble, state);
                 }
                 // Redis away is no fault of the entry: it is looked at again with the next tick (TICK-23).
-                Err(failure) if failure.is_outage() => return self.outage.report(PLACE, &failure),
                 Err(failure) => {
+                    if let Some(failure) = failure.outage() {
+                        return self.outage.report(PLACE, failure);
+                    }
                     let pause = state.failed(Instant::now());
                     error!(
                         pjid = entry.pjid,
@@ -137,6 +144,10 @@ impl Ticker {
                 state.done(slot);
             }
             Fired::Lost | Fired::First | Fired::Disabled => state.done(slot),
+            Fired::Passed => {
+                info!(pjid, class, slot, "skipped a periodic job: a client middleware stopped it");
+                state.done(slot);
+            }
             Fired::Duplicate => {
                 info!(
                     pjid,
@@ -167,30 +178,30 @@ impl Ticker {
         entry: &Entry,
         at: i64,
         last_look: bool,
-    ) -> Result<(Fired, Option<RedisError>), RedisError> {
+    ) -> Result<(Fired, Option<RedisError>), FireError> {
         let now = EpochSeconds::now();
-        let jid = Jid::random();
-        let mut job = entry.job_of(at).jid(jid.as_str());
-        // It was checked when it was registered.
-        let _ = job.prepare(now);
-        let payload = job.payload(Some(now));
-        let unique_lock =
-            RawJob::parse(&payload).ok().and_then(|job| JobLocks::of(&job, self.line.keys()).unique);
+        let mut job = match &self.passage {
+            None => Some(entry.job_of(at)),
+            Some(passage) => passage.pass(entry, at).await?,
+        };
+        let prepared = job.as_mut().map(|job| job.prepare(now)).transpose().map_err(ClientError::from)?;
+        let payload = job.map(|job| job.payload(Some(now)));
+        let job = payload.as_deref().and_then(|job| RawJob::parse(job).ok()).unwrap_or_default();
         let slot = Slot {
             pjid: &entry.pjid,
             at,
-            jid: jid.as_str(),
-            job: payload,
-            queue: &entry.queue,
+            jid: job.jid(),
+            queue: prepared.as_ref().map_or(&entry.queue, |prepared| &prepared.queue),
             until_executed: entry.until_executed,
-            unique_lock,
+            unique_lock: JobLocks::of(&job, self.line.keys()).unique,
             lock_ttl: self.lock_ttl,
-            class: entry.class,
+            class: job.class(),
+            job: payload.clone(),
             status_ttl: self.status_ttl,
             last_look,
             catch_up: self.catch_up,
         };
-        self.line.call(PLACE, |redis| scripts::fire_slot(redis, slot)).await
+        Ok(self.line.call(PLACE, |redis| scripts::fire_slot(redis, slot)).await?)
     }
 
     /// Until the next slot of any entry, or the next look at one that waits.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Config, FetchMode, History, JobError, RetryIn};
+use cogworker_server::{App, Config, FetchMode, HistoryLimits, JobError, RetryIn};
 use cogworker_testing::FaultProxy;
 
 use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, Worker, reach, start_worker};
@@ -42,7 +42,7 @@ impl Scene {
         let (inside, told) = (gate.clone(), deaths.clone());
         let app = App::new(())
             .status(Duration::from_secs(600))
-            .history(History::default())
+            .history(HistoryLimits::default())
             .job(move |job: Text| {
                 let inside = inside.clone();
                 async move {

@@ -7,7 +7,7 @@ use cogworker_client::Client;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::{Call, RedisError};
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::{App, Config, Context, History, JobError};
+use cogworker_server::{App, Config, Context, HistoryLimits, JobError};
 
 use crate::support::{Gate, Numbered, SOON, Seen, TestResult, Text, Worker, start_worker};
 
@@ -51,7 +51,7 @@ impl Traces {
 
     pub(crate) fn app(&self) -> App<Traces> {
         App::new(self.clone())
-            .history(History::default())
+            .history(HistoryLimits::default())
             .status(Duration::from_secs(60))
             .job(|job: Numbered, ctx: Context<Traces>| async move { ctx.state().numbers.add(job.0) })
             .job(|job: Text, ctx: Context<Traces>| async move {

@@ -4,33 +4,22 @@
 #[path = "../server/support.rs"]
 mod support;
 
-use std::error::Error;
+mod failures;
+mod spans;
 
 use cogworker_core::new_job::NewJob;
 use cogworker_server::middleware::{Next, from_fn};
 use cogworker_server::{App, Context, JobError, Run};
-use opentelemetry::trace::{SpanKind, Status, TracerProvider};
-use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use opentelemetry::trace::{SpanKind, Status};
 use tracing::{Instrument, info_span};
-use tracing_subscriber::layer::SubscriberExt;
 
+use crate::spans::{Spans, attribute};
 use crate::support::{Numbered, Site, TestResult, Text, reach};
-
-/// Keeps the spans of this whole program, whose only test is below.
-fn exporter() -> Result<(InMemorySpanExporter, SdkTracerProvider), Box<dyn Error>> {
-    let exporter = InMemorySpanExporter::default();
-    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
-    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer))?;
-    Ok((exporter, provider))
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_continues_the_trace_of_its_push_and_so_do_the_jobs_that_it_pushes() -> TestResult {
-    let (exporter, _provider) = exporter()?;
-    let spans = || exporter.get_finished_spans().unwrap_or_default();
-    let named =
-        |name: &str| -> Vec<SpanData> { spans().into_iter().filter(|span| span.name == name).collect() };
+    let spans = Spans::of_this_process();
+    let named = |name: &str| spans.named(name);
     let site = Site::start().await?;
     // Without a trace nothing is put into the job, and a trace that it names already is kept.
     site.client.push(NewJob::new("Untraced").queue("idle")).await?;
@@ -59,10 +48,8 @@ async fn a_run_continues_the_trace_of_its_push_and_so_do_the_jobs_that_it_pushes
     assert_eq!(second.parent_span_id, first.span_context.span_id());
     assert_eq!((&first.span_kind, &first.status), (&SpanKind::Consumer, &Status::Unset));
     assert_eq!(second.status, Status::error("from 1"));
-    let has = |key: &str, value: &str| {
-        second.attributes.iter().any(|kv| kv.key.as_str() == key && kv.value.as_str() == value)
-    };
-    assert!(has("error.type", "Boom") && has("messaging.destination.name", "default"), "{second:?}");
+    assert_eq!(attribute(second, "error.type").as_deref(), Some("Boom"));
+    assert_eq!(attribute(second, "messaging.destination.name").as_deref(), Some("default"));
     worker.stop().await?;
     // The retry carries the trace on, here without middleware.
     let worker = site.worker(App::new(()).job_blocking(failing))?;

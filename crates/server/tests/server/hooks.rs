@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, FailedJob, JobError, RetryIn};
+use cogworker_server::middleware::{Next, from_fn};
+use cogworker_server::{App, FailedJob, JobError, RetryIn, Run};
 
-use crate::support::{Numbered, Seen, Site, TestResult, Text, reach, seconds_from_now};
+use crate::support::{Log, Numbered, Seen, Site, TestResult, Text, reach, seconds_from_now};
 
 /// Every run fails.
 fn failing() -> App {
@@ -43,6 +44,74 @@ async fn a_delay_is_kept_exactly_and_the_hook_is_told_what_happened_hook_01() ->
     let expected = |count: u32| (count, "Boom".to_owned(), "no luck".to_owned(), "j".to_owned(), 5);
     assert_eq!(asked.all(), [0, 1, 2, 3].map(expected));
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fraction_of_a_second_is_kept_and_none_is_at_once_hook_02() -> TestResult {
+    let site = Site::start().await?;
+    let app = failing().retry_in::<Numbered>(|_, _, job| {
+        RetryIn::After(Duration::from_millis(job.read::<Numbered>().map_or(0, |job| job.0 as u64)))
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(3_600_500)).retry(1)).await?;
+    reach("it waits for its retry", || site.members("retry") == 1)?;
+    let failed_at = site.only_entry("retry")?["failed_at"].as_f64().ok_or("no time")?;
+    let score: f64 = site.texts(&["ZRANGE", "cogworker:retry", "0", "0", "WITHSCORES"])[1].parse()?;
+    assert!((score - failed_at - 3600.5).abs() < 0.4, "{}", score - failed_at);
+    site.client.push(NewJob::of(&Numbered(0)).jid("j").retry(1)).await?;
+    reach("the second attempt failed too", || site.members("dead") == 1)?;
+    let attempts = site.texts(&["LRANGE", "cogworker:job_attempts:j", "0", "-1"]);
+    let time =
+        |attempt: &String| serde_json::from_str::<serde_json::Value>(attempt).ok()?["failed_at"].as_f64();
+    let times: Vec<f64> = attempts.iter().filter_map(time).collect();
+    let [first, last] = times[..] else { return Err(format!("two attempts: {attempts:?}").into()) };
+    assert!(last - first < 4.0, "before the next ordinary poll: {}", last - first);
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delay_of_over_a_year_is_kept_with_a_warning_hook_08() -> TestResult {
+    let (log, site) = (Log::of_this_process(), Site::start().await?);
+    let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+    let app = failing().retry_in::<Numbered>(move |_, _, job| {
+        RetryIn::After(days(job.read::<Numbered>().map_or(0, |job| job.0 as u64)))
+    });
+    let worker = site.worker(app)?;
+    for (number, warnings) in [(365, 0), (400, 1)] {
+        site.client.push(NewJob::of(&Numbered(number)).jid(&format!("j{number}"))).await?;
+        reach("it waits for its retry", || site.members("retry") == 1)?;
+        let seconds = retry_score(&site)?;
+        assert!((seconds - days(number as u64).as_secs_f64()).abs() < 2.0, "{seconds}");
+        assert_eq!(log.count("retry_in: again in over a year"), warnings);
+        site.run(&["DEL", "cogworker:retry"])?;
+    }
+    assert_eq!(log.lines("over a year")[0].matches("j400").count(), 1, "it names the job");
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_job_has_failed_whoever_raised_the_error_hook_11_hook_15_stat_07() -> TestResult {
+    let site = Site::start().await?;
+    let strict = from_fn(|run: Run, next: Next| async move {
+        if run.jid().as_str() == "stopped" {
+            return Err(JobError::new("Refused", "by the middleware"));
+        }
+        next.run(run).await
+    });
+    let app = || failing().status(Duration::from_secs(600)).retry_in::<Numbered>(|_, _, _| RetryIn::Kill);
+    for (jid, app, class) in [("own", app(), "Boom"), ("stopped", app().middleware(strict), "Refused")] {
+        let worker = site.worker(app)?;
+        site.client.push(NewJob::of(&Numbered(1)).jid(jid).retry(10)).await?;
+        reach("it is dead", || site.members("dead") == 1)?;
+        assert_eq!(site.only_entry("dead")?["error_class"], class);
+        let field = |name: &str| site.text(&["HGET", &format!("status:{jid}"), name]);
+        assert_eq!((field("status"), field("error_class")), ("failed".to_owned(), class.to_owned()));
+        assert_eq!(site.members("retry"), 0);
+        worker.stop().await?;
+        assert_eq!(field("status"), "failed", "and stays so");
+        site.run(&["DEL", "cogworker:dead"])?;
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,6 +18,7 @@ mod presence;
 mod queues;
 mod recovery;
 mod routing;
+mod schedule;
 mod shutdown;
 mod status_and_history;
 mod support;

@@ -115,8 +115,8 @@ async fn layers_of_tower_work_around_async_and_blocking_handlers() -> TestResult
     let gate = Gate::closed();
     let inside = gate.clone();
     let app = App::new(())
-        .layer(tower::timeout::TimeoutLayer::new(Duration::from_millis(300)))
-        .layer(tower::limit::ConcurrencyLimitLayer::new(1))
+        .middleware(tower::timeout::TimeoutLayer::new(Duration::from_millis(300)))
+        .middleware(tower::limit::ConcurrencyLimitLayer::new(1))
         .job(move |_: Numbered| {
             let inside = inside.clone();
             async move { inside.pass().await }

@@ -84,10 +84,14 @@ async fn an_until_executed_entry_waits_for_its_run_and_its_lock_is_released_and_
     assert_eq!((gate.arrived(), site.waiting("default")), (1, 0), "further slots wait");
     gate.let_pass(1);
     reach("the next slot fires at once", || gate.arrived() == 2)?;
-    gate.let_pass(100);
-    worker.stop().await?;
-    assert_eq!(site.texts(&["KEYS", "periodic:running:*"]).len() as i64, site.waiting("default"));
-    Ok(())
+    assert_eq!(site.int(&["EXISTS", lock]), 1, "the second run holds it");
+    // No slot fires after that run.
+    worker.handle.quiet();
+    reach("it is quiet", || site.text(&["HGET", &worker.key("process"), "quiet"]) == "true")?;
+    gate.let_pass(1);
+    reach("the second run has ended", || site.processed() == 2)?;
+    assert_eq!((site.int(&["EXISTS", lock]), site.waiting("default")), (0, 0));
+    worker.stop().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,13 +1,16 @@
 //! What is kept of a job's course and of every run.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use cogworker_core::formats::Status;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::{App, Context, History, JobError, RetryIn};
+use cogworker_server::middleware::{Next, from_fn};
+use cogworker_server::{App, Context, HistoryLimits, JobError, RetryIn};
 
-use crate::support::{Gate, Numbered, Site, TestResult, Text, reach};
+use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
 
 fn status(site: &Site, jid: &str) -> HashMap<String, String> {
     let flat = site.texts(&["HGETALL", &format!("status:{jid}")]);
@@ -55,6 +58,65 @@ async fn a_status_tells_working_progress_and_complete_stat_02_stat_05() -> TestR
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blocking_run_and_the_threads_it_starts_tell_their_progress_stat_05() -> TestResult {
+    let site = Site::start().await?;
+    let (told, seen) = (Gate::closed(), Seen::default());
+    let (inside, results) = (told.clone(), seen.clone());
+    // Dropped with the test, whatever becomes of that.
+    let (may_end, end) = mpsc::channel::<()>();
+    let end = Arc::new(Mutex::new(end));
+    let report = move |job: Numbered, ctx: Context| {
+        results.add(ctx.at_blocking(42, "halfway").is_ok());
+        let own = ctx.clone();
+        let stored = std::thread::spawn(move || own.store_blocking(&[("rows", "1000")])).join();
+        results.add(matches!(stored, Ok(Ok(()))));
+        inside.enter();
+        if job.0 == 1 {
+            let _ = end.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        }
+    };
+    // Behind middleware it is started another way.
+    let layered = || from_fn(|run, next: Next| next.run(run));
+    let app = || App::new(()).status(Duration::from_secs(1800)).job_blocking(report.clone());
+    let worker = site.worker(app())?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("j")).await?;
+    reach("it reports", || told.arrived() == 1)?;
+    assert_eq!(field(&site, "j", "pct"), "42");
+    reach("it works", || field(&site, "j", "status") == "working")?;
+    drop(may_end);
+    reach("it is complete", || field(&site, "j", "status") == "complete")?;
+    assert_eq!(field(&site, "j", "rows"), "1000");
+    worker.stop().await?;
+    let worker = site.worker(app().middleware(layered()))?;
+    site.client.push(NewJob::of(&Numbered(2)).jid("k")).await?;
+    reach("the other is complete", || field(&site, "k", "status") == "complete")?;
+    assert_eq!((field(&site, "k", "message"), field(&site, "k", "rows")), ("halfway".into(), "1000".into()));
+    assert_eq!(seen.all(), [true; 4]);
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_cannot_overwrite_what_the_worker_keeps_in_its_status() -> TestResult {
+    let site = Site::start().await?;
+    let app = App::new(())
+        .status(Duration::from_secs(1800))
+        .job(|job: Text, ctx: Context| async move { ctx.store(&[("rows", "1"), (&job.0, "mine")]).await });
+    let worker = site.worker(app)?;
+    for name in Status::OWN_FIELDS {
+        site.client.push(NewJob::of(&Text(name.into())).jid(name).retry(false)).await?;
+        reach("it failed", || field(&site, name, "status") == "failed")?;
+        let told = field(&site, name, "error_message");
+        assert!(told.contains(&format!("{name:?}")), "{told}");
+        let status = status(&site, name);
+        assert!(!status.contains_key("rows") && !status.values().any(|value| value == "mine"), "{status:?}");
+    }
+    site.client.push(NewJob::of(&Text("message".into())).jid("j")).await?;
+    reach("it is complete", || field(&site, "j", "status") == "complete")?;
+    assert_eq!((field(&site, "j", "message"), field(&site, "j", "rows")), ("mine".into(), "1".into()));
+    worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_status_tells_retrying_and_failed_with_the_error_stat_03_stat_06() -> TestResult {
     let site = Site::start().await?;
     let app = App::new(())
@@ -80,7 +142,7 @@ async fn a_status_tells_retrying_and_failed_with_the_error_stat_03_stat_06() -> 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_run_leaves_a_record_and_a_count_hist_01_to_03_hist_07() -> TestResult {
     let site = Site::start().await?;
-    let app = App::new(()).history(History::default()).job(|job: Numbered| async move {
+    let app = App::new(()).history(HistoryLimits::default()).job(|job: Numbered| async move {
         tokio::time::sleep(Duration::from_millis(20)).await;
         if job.0 == 2 { Err(JobError::new("Boom", "no luck")) } else { Ok(()) }
     });
@@ -126,7 +188,7 @@ async fn what_cannot_be_kept_of_a_run_changes_nothing_for_it_mw_08_mw_09() -> Te
     for key in ["cogworker:history:all", "status:good", "status:bad"] {
         site.run(&["SET", key, "of another type"])?;
     }
-    let app = App::new(()).history(History::default()).status(Duration::from_secs(60)).job(
+    let app = App::new(()).history(HistoryLimits::default()).status(Duration::from_secs(60)).job(
         |job: Text| async move {
             if job.0 == "bad" { Err(JobError::new("ArgumentError", "job boom")) } else { Ok(()) }
         },
@@ -178,7 +240,8 @@ async fn what_goes_back_to_its_queue_is_queued_again() -> TestResult {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
     let site = Site::start().await?;
-    let history = History { max_entries: u64::MAX, retention: Duration::MAX, daily_retention: Duration::MAX };
+    let history =
+        HistoryLimits::new().max_entries(u64::MAX).retention(Duration::MAX).daily_retention(Duration::MAX);
     let app = App::new(())
         .status(Duration::MAX)
         .history(history)

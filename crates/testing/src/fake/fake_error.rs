@@ -27,6 +27,18 @@ pub enum FakeError {
         /// What a worker would store of it.
         failure: Failure,
     },
+    /// A job failed for good, and a hook that was told of it panicked; the other hooks were told too.
+    #[error("tell of the death of {class} {jid}: a hook panicked: {}", .panic.message)]
+    DeathHookPanicked {
+        /// The job's class.
+        class: String,
+        /// Its id.
+        jid: Jid,
+        /// What the job died of.
+        failure: Failure,
+        /// What the hook said, and where: the first, if several panicked.
+        panic: Failure,
+    },
     /// A periodic job could not be pushed.
     #[error(transparent)]
     Client(#[from] ClientError),

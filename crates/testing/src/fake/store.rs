@@ -41,9 +41,19 @@ pub(super) struct Stored {
     pub(super) jid: Jid,
     pub(super) class: String,
     pub(super) queue: String,
+    /// When it was pushed, or came to its place.
+    pub(super) since: EpochSeconds,
     /// `None`: at once.
     pub(super) due: Option<EpochSeconds>,
     pub(super) lock: Option<Key>,
+}
+
+impl Stored {
+    /// When it came onto its queue, if it is due, epoch s.
+    fn queued_at(&self) -> f64 {
+        let since = self.since.as_f64();
+        self.due.map_or(since, |due| due.as_f64().max(since))
+    }
 }
 
 /// Where a job is.
@@ -97,15 +107,18 @@ impl Store {
         self.lock().jobs.iter().any(|job| job.place != Place::Dead && is_run(job))
     }
 
-    /// Takes the oldest job that is due off its place, as it comes to a worker.
+    /// Takes the job that came due first off its place, as it comes to a worker.
     pub(super) fn take_due(&self, class: Option<&str>) -> Option<Stored> {
         let mut contents = self.lock();
         let now = self.time(&contents);
-        let at = contents.jobs.iter().position(|job| {
+        let is_due = |job: &Stored| {
             job.place != Place::Dead
                 && class.is_none_or(|class| job.class == class)
                 && job.due.is_none_or(|due| due <= now)
-        })?;
+        };
+        // The first of those that came onto their queues at one moment.
+        let due = contents.jobs.iter().enumerate().filter(|(_, job)| is_due(job));
+        let (at, _) = due.min_by(|(_, one), (_, other)| one.queued_at().total_cmp(&other.queued_at()))?;
         let mut job = contents.jobs.remove(at);
         if job.due.is_some() {
             // A poller would have put it on its queue.
@@ -127,7 +140,8 @@ impl Store {
         {
             held.1 = until;
         }
-        contents.jobs.push(Stored { place: Place::Retry, due: Some(due), ..job });
+        let since = self.time(&contents);
+        contents.jobs.push(Stored { place: Place::Retry, since, due: Some(due), ..job });
     }
 
     pub(super) fn bury(&self, job: Stored) {
@@ -169,6 +183,7 @@ impl Store {
             jid: push.jid,
             class: push.class,
             queue: push.queue,
+            since: now,
             due: push.at,
             lock: lock.map(|(key, _)| key),
         });

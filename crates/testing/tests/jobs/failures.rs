@@ -81,7 +81,7 @@ async fn hooks_decide_and_hear_of_deaths_hook_01_hook_05_hook_06_death_01() -> O
             .retry_in::<Greeting>(move |_, _, _| decision)
             .death_handler(move |job, failure| {
                 every.add(format!("{} died of {}", job.class(), failure.class));
-                async { panic!("the hook's own") }
+                async {}
             })
             .retries_exhausted::<Greeting, _, _>(move |job, _| {
                 own.add(format!("exhausted {}", job.read::<Greeting>().map(|job| job.0).unwrap_or_default()));
@@ -100,5 +100,44 @@ async fn hooks_decide_and_hear_of_deaths_hook_01_hook_05_hook_06_death_01() -> O
     fail(RetryIn::After(Duration::from_secs(5))).await?;
     let due = fake.retries::<Greeting>()[0].at.ok_or("due")?;
     assert!((4.0..=5.0).contains(&due.since(fake.now()).as_secs_f64()));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_death_hook_that_panics_is_the_callers_and_the_others_hear_all_the_same_death_02() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let (first, last) = (log.clone(), log.clone());
+    let app = app(&log)
+        .retry_in::<Greeting>(|_, _, _| RetryIn::Kill)
+        .death_handler(move |_, _| {
+            first.add("first");
+            async { panic!("no bell") }
+        })
+        .death_handler(move |_, _| {
+            last.add("last");
+            async {}
+        });
+    fake.client().perform_async(&greeting("nobody")).await?;
+    let error = fake.drain_all(&app).await.unwrap_err();
+    let jid = fake.dead::<Greeting>()[0].jid.clone();
+    let told = format!("tell of the death of GreetingJob {jid}: a hook panicked: no bell");
+    assert_eq!(error.to_string(), told);
+    let FakeError::DeathHookPanicked { failure, .. } = error else { return Err(error.into()) };
+    assert_eq!(failure.class, "NoName");
+    assert_eq!(log.take(), ["nobody 1", "first", "last"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_hook_is_asked_about_a_class_without_a_handler_hook_12() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let asked = log.clone();
+    let app = App::new(()).retry_in::<Greeting>(move |_, _, _| {
+        asked.add("asked");
+        RetryIn::Discard
+    });
+    fake.client().perform_async(&greeting("world")).await?;
+    assert!(fake.drain_all(&app).await.is_err());
+    assert_eq!((fake.retries::<Greeting>().len(), log.take().len()), (1, 0), "as by default");
     Ok(())
 }

@@ -111,6 +111,25 @@ async fn scheduled_jobs_run_once_the_clock_has_reached_them() -> Outcome {
 }
 
 #[tokio::test]
+async fn jobs_run_in_the_order_in_which_they_came_due() -> Outcome {
+    let (log, start) = (Log::default(), UNIX_EPOCH + Duration::from_secs(1_000_000));
+    let (app, fake) = (app(&log), Fake::frozen_at(start));
+    let client = fake.client();
+    for (hours, name) in [(3, "third"), (1, "first"), (2, "second"), (3, "fourth")] {
+        client.perform_in(HOUR * hours, &greeting(name)).await?;
+    }
+    client.perform_async(&greeting("at once")).await?;
+    fake.advance(3 * HOUR);
+    client.perform_async(&greeting("now")).await?;
+    client.perform_at(start, &greeting("overdue")).await?;
+    fake.perform_one::<Greeting>(&app).await?;
+    fake.drain_all(&app).await?;
+    let expected = ["at once", "first", "second", "third", "fourth", "now", "overdue"];
+    assert_eq!(log.take(), expected.map(|name| format!("{name} 1")));
+    Ok(())
+}
+
+#[tokio::test]
 async fn middleware_of_both_sides_is_run() -> Outcome {
     let (fake, log) = (Fake::new(), Log::default());
     let client = fake.client().middleware(from_fn(|job: NewJob, next: Next| async move {
@@ -126,6 +145,23 @@ async fn middleware_of_both_sides_is_run() -> Outcome {
     }));
     fake.drain_all(&app).await?;
     assert_eq!(log.take(), ["GreetingJob on other", "changed 1"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_an_applications_jobs_push_passes_its_client_middleware() -> Outcome {
+    let (fake, log) = (Fake::new(), Log::default());
+    let tag = from_fn(|job: NewJob, next: Next| next.run(job.set("tags", ["worker"])));
+    let app = app(&log).client_middleware(tag).periodic(Periodic::cron("* * * * *", &greeting("minutely")));
+    fake.client().perform_async(&Party { guests: vec!["a".into()] }).await?;
+    fake.drain::<Party>(&app).await?;
+    fake.advance(HOUR);
+    assert_eq!(fake.tick(&app).await?, 1);
+    let tags = |job: &cogworker_testing::FakeJob<Greeting>| job.field("tags");
+    assert_eq!(
+        fake.jobs::<Greeting>().iter().map(tags).collect::<Vec<_>>(),
+        vec![Some(json!(["worker"])); 2]
+    );
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::Call;
-use cogworker_server::{App, Context, History, JobError};
+use cogworker_server::{App, Context, HistoryLimits, JobError};
 use example_jobs::{
     CrashJob, DailyReportJob, FailJob, FlakyJob, GreetingJob, HourlyCleanupJob, ImportJob, LowPriorityJob,
     NoopJob, PanicJob, RecordJob, SleepJob, SpinJob,
@@ -102,7 +102,7 @@ fn app() -> App {
         .job(clean_up)
         .job(report)
         .status(Duration::from_secs(1800))
-        .history(History::default())
+        .history(HistoryLimits::default())
 }
 
 fn main() -> ExitCode {
