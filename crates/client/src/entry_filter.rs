@@ -112,6 +112,11 @@ impl EntryFilter {
         quoted.chain(self.text.iter().filter(is_plain).cloned()).collect()
     }
 
+    /// Whether a job that runs, with these bytes, is meant. Those in sets have an age too.
+    pub fn is_met_by(&self, raw: &Bytes) -> bool {
+        self.means(None, raw, EpochSeconds::EPOCH)
+    }
+
     /// Whether an entry of a set, or of a queue, is meant.
     pub(crate) fn means(&self, kind: Option<SetKind>, raw: &Bytes, score: EpochSeconds) -> bool {
         self.means_at(EpochSeconds::now(), kind, raw, score)

@@ -134,8 +134,8 @@ impl History {
         }
         let mut selection = Selection::new(query);
         let is_complete = match &query.jid {
-            Some(jid) => self.search_by_jid(query.status, jid, |run| selection.offer(run)).await?,
-            None => self.search(query.status, |run| selection.offer(run)).await?,
+            Some(jid) => self.search_by_jid(query, jid, |run| selection.offer(run)).await?,
+            None => self.search(query, |run| selection.offer(run)).await?,
         };
         let (total, runs) = selection.finish();
         Ok(RunPage { total, runs, is_complete })
@@ -173,15 +173,12 @@ impl History {
     }
 
     /// Offers the newest records, the newest first; true when those were all.
-    async fn search(
-        &self,
-        status: Option<RunStatus>,
-        mut offer: impl FnMut(Run),
-    ) -> Result<bool, RedisError> {
+    async fn search(&self, query: &HistoryQuery, mut offer: impl FnMut(Run)) -> Result<bool, RedisError> {
         let mut read = 0;
         let mut last: Option<Bytes> = None;
         loop {
-            let page = scripts::page_set(&self.redis, self.key(status), read as usize, SLICE, true).await?;
+            let page =
+                scripts::page_set(&self.redis, self.key(query.status), read as usize, SLICE, true).await?;
             // New records push the others back: what was seen already comes first again.
             let seen = last.as_ref().and_then(|last| page.entries.iter().position(|(raw, _)| raw == last));
             for (record, _) in page.entries.iter().skip(seen.map_or(0, |seen| seen + 1)) {
@@ -193,7 +190,7 @@ impl History {
             if page.entries.is_empty() || read >= page.total {
                 return Ok(true);
             }
-            if read >= SEARCH_LIMIT {
+            if read >= query.limit(SEARCH_LIMIT) {
                 return Ok(false);
             }
             last = page.entries.into_iter().last().map(|(raw, _)| raw);
@@ -202,7 +199,7 @@ impl History {
 
     async fn search_by_jid(
         &self,
-        status: Option<RunStatus>,
+        query: &HistoryQuery,
         jid: &str,
         mut offer: impl FnMut(Run),
     ) -> Result<bool, RedisError> {
@@ -211,7 +208,7 @@ impl History {
         let mut read = 0;
         let mut seen: HashSet<Bytes> = HashSet::new();
         loop {
-            let found = scripts::find_runs(&self.redis, self.key(status), read, &text).await?;
+            let found = scripts::find_runs(&self.redis, self.key(query.status), read, &text).await?;
             for record in found.records {
                 let run = Run::parse(&record).filter(|run| run.jid == jid);
                 if let Some(run) = run
@@ -224,7 +221,7 @@ impl History {
             if found.searched == 0 || read >= found.total {
                 return Ok(true);
             }
-            if read >= JID_SEARCH_LIMIT {
+            if read >= query.limit(JID_SEARCH_LIMIT) {
                 return Ok(false);
             }
         }

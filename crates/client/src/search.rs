@@ -7,7 +7,7 @@ use cogworker_core::time::EpochSeconds;
 
 pub use cogworker_core::scripts::SearchOrder;
 
-use crate::{EntryFilter, EntryRef, JobSet, Queue};
+use crate::{EntryFilter, EntryRef, JobSet, Queue, RunningJob};
 
 /// A search that looks at this many bytes stops there, whatever it was asked for.
 const MOST_BYTES: usize = 8 << 20;
@@ -39,6 +39,23 @@ pub struct SearchPage {
     pub looked_at: u64,
     /// Those that the filter means.
     pub found: Vec<Found>,
+}
+
+impl SearchPage {
+    /// The same, of jobs that run: their place is that in `running`.
+    pub fn of_running(running: &[RunningJob], filter: &EntryFilter, skip: u64, most: u64) -> Self {
+        let total = running.len() as u64;
+        let (skip, most) = (skip.min(total), most.min(total));
+        let mut page = Self { total, looked_at: most.min(total - skip), found: Vec::new() };
+        for (place, job) in running.iter().enumerate().skip(skip as usize).take(most as usize) {
+            let raw = Bytes::copy_from_slice(job.work.payload.get().as_bytes());
+            if filter.is_met_by(&raw) {
+                let place = place as u64;
+                page.found.push(Found { place, entry: EntryRef::new(&raw, place, None), raw, score: None });
+            }
+        }
+        page
+    }
 }
 
 impl JobSet {

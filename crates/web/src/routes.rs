@@ -1,6 +1,7 @@
 //! One module for each tab, and for what is no tab.
 
 pub(crate) mod health;
+pub(crate) mod jobs;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 mod preferences;

@@ -29,6 +29,7 @@ pub enum Direction {
 pub struct HistoryQuery {
     pub(super) status: Option<RunStatus>,
     pub(super) jid: Option<String>,
+    newest: Option<u64>,
     filters: Vec<Filter>,
     order: Vec<(Column, Direction)>,
     pub(super) start: usize,
@@ -44,7 +45,15 @@ struct Filter {
 
 impl Default for HistoryQuery {
     fn default() -> Self {
-        Self { status: None, jid: None, filters: Vec::new(), order: Vec::new(), start: 0, count: 25 }
+        Self {
+            status: None,
+            jid: None,
+            newest: None,
+            filters: Vec::new(),
+            order: Vec::new(),
+            start: 0,
+            count: 25,
+        }
     }
 }
 
@@ -66,6 +75,18 @@ impl HistoryQuery {
     pub fn jid(mut self, jid: &str) -> Self {
         self.jid = Some(jid.to_owned());
         self
+    }
+
+    /// Searches no more than the newest `records`, where that is less than a search looks at anyway.
+    #[must_use]
+    pub fn newest(mut self, records: u64) -> Self {
+        self.newest = Some(records);
+        self
+    }
+
+    /// A search's limit.
+    pub(super) fn limit(&self, limit: u64) -> u64 {
+        self.newest.map_or(limit, |newest| newest.min(limit))
     }
 
     /// Only runs that meet at least one of the conditions on `column`, besides all other filters. No condition
