@@ -51,7 +51,7 @@ const SERVED: [&str; 12] = [
 ];
 const THEME_OF_GRID: &str = "ag-theme-alpine.min.css";
 /// In the order in which they depend on each other.
-const SCRIPTS: [&str; 5] = ["times.js", "live.js", "actions.js", "preferences.js", "keys.js"];
+const SCRIPTS: [&str; 6] = ["times.js", "live.js", "actions.js", "select.js", "preferences.js", "keys.js"];
 
 fn names() -> impl Iterator<Item = &'static str> {
     SERVED.into_iter().chain([THEME_OF_GRID])

@@ -35,7 +35,7 @@ pub async fn kill_entries(
         positions.push(locks.running, &mut call);
     }
     let mut replies = redis.call(&KILL_ENTRIES, call).await?;
-    let steps = Step::read_all(replies.take()?)?;
+    let steps = Step::read_all(&replies.take()?.bytes()?)?;
     Ok((steps, replies.take_error().await?))
 }
 

@@ -31,7 +31,6 @@ pub(super) struct JobRow {
     pub(super) next_run: Option<EpochSeconds>,
     pub(super) at: Option<EpochSeconds>,
     pub(super) running: Option<Runs>,
-    pub(super) size: usize,
     pub(super) href: String,
     pub(super) is_open: bool,
 }
@@ -67,7 +66,6 @@ impl JobRow {
             args: display::shortened(&args, SHORT_ARGS),
             is_job: job.is_some(),
             running: running.clone(),
-            size: raw.len(),
             href: query.opened(&jid, target).href(),
             is_open: query
                 .entry
