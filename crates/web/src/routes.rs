@@ -1,5 +1,6 @@
 //! One module for each tab, and for what is no tab.
 
+pub(crate) mod errors;
 pub(crate) mod health;
 pub(crate) mod jobs;
 pub(crate) mod metrics;

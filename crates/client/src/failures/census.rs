@@ -7,21 +7,22 @@ use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
 
-use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, message_pattern};
+use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, RECENT_HOURS, message_pattern};
 use crate::{Client, JobSet};
 
 /// So many entries are read at a time.
 const SLICE: usize = 500;
 
 pub(super) async fn take(client: &Client) -> Result<FailureCensus, RedisError> {
-    let mut count = Count::default();
+    let mut count =
+        Count { now: EpochSeconds::now(), census: FailureCensus::default(), groups: HashMap::new() };
     count.set(&client.retries(), |counts| &mut counts.retrying).await?;
     count.set(&client.dead(), |counts| &mut counts.dead).await?;
     Ok(count.finish())
 }
 
-#[derive(Default)]
 struct Count {
+    now: EpochSeconds,
     census: FailureCensus,
     groups: HashMap<(String, String), FailureGroup>,
 }
@@ -63,6 +64,7 @@ impl Count {
                 classes: Default::default(),
                 queues: Default::default(),
                 counts: FailureCounts::default(),
+                recent: vec![0; RECENT_HOURS],
                 first_seen: None,
                 last_seen: None,
             });
@@ -79,6 +81,12 @@ impl Count {
             0 => join(first, job.enqueued_at(), latest),
             _ => Some(score),
         };
+        if let Some(last) = last {
+            let hours_ago = (self.now.since(last).as_secs() / 3600) as usize;
+            if let Some(hour) = group.recent.iter_mut().rev().nth(hours_ago) {
+                *hour += 1;
+            }
+        }
         let earliest = |a: EpochSeconds, b: EpochSeconds| if b < a { b } else { a };
         group.first_seen = join(group.first_seen, first.or(last), earliest);
         group.last_seen = join(group.last_seen, last, latest);

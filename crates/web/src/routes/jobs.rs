@@ -23,6 +23,7 @@ use crate::form::Fields;
 use crate::markup::Markup;
 use crate::message::Message;
 use crate::view::view;
+pub(crate) use bulk::{GroupAction, act_on_group};
 use detail::Panel;
 use listing::{Counts, Listing};
 use query::SortKey;

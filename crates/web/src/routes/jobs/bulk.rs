@@ -18,16 +18,16 @@ use crate::message::Message;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Which jobs.
-pub(crate) struct Reach {
+pub(super) struct Reach {
     query: JobsQuery,
 }
 
 /// How far it came.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
-    pub(crate) done: u64,
+struct Progress {
+    done: u64,
     /// Those that match and stay where they are.
-    pub(crate) left: u64,
+    left: u64,
     looked_at: u64,
     total: u64,
     cut_off: bool,
@@ -71,7 +71,7 @@ pub(super) async fn run(
     }
     let what = format!("{} of {}", progress.done, query.href());
     ui.log_action(action.name(), &what);
-    super::done(ui, progress.told(action), view.list_of(&progress)).await
+    super::done(ui, progress.told(action), view.beginning()).await
 }
 
 /// All waiting jobs that are meant, of one queue or of all. They can only be deleted.
@@ -106,7 +106,7 @@ impl Progress {
     }
 
     /// All entries of a set that are meant.
-    pub(super) async fn set(
+    async fn set(
         &mut self,
         set: &JobSet,
         filter: &EntryFilter,
@@ -140,7 +140,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn told(&self, action: Action) -> Message {
+    fn told(&self, action: Action) -> Message {
         let count = display::counted(self.done, "job", "jobs");
         let title = format!("{count} {}", action.done());
         let mut detail = Vec::new();
@@ -181,9 +181,45 @@ impl Progress {
     }
 }
 
+/// What can be done to a group of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GroupAction {
+    Retry,
+    Delete,
+}
+
+/// To all jobs in these states whose last error is of one group.
+pub(crate) async fn act_on_group(
+    ui: &Ui,
+    action: GroupAction,
+    states: &[State],
+    error_class: &str,
+    message: &str,
+) -> Message {
+    let action = match action {
+        GroupAction::Retry => Action::Run,
+        GroupAction::Delete => Action::Delete,
+    };
+    let filter = EntryFilter::new().error_group(error_class, message);
+    let mut progress = Progress::default();
+    let began = Instant::now();
+    for place in states.iter().filter_map(|state| Place::of_set(*state)) {
+        let Some(set) = place.set(ui.client()) else { continue };
+        if let Err(error) = progress.set(&set, &filter, action, began).await {
+            progress.error.get_or_insert(error);
+            break;
+        }
+        if progress.cut_off {
+            break;
+        }
+    }
+    ui.log_action(action.name(), &format!("{} with {error_class}: {message}", progress.done));
+    progress.told(action)
+}
+
 impl JobsQuery {
     /// The list after all that match were treated: from its beginning, with the detail that was open.
-    fn list_of(&self, _: &Progress) -> Self {
+    fn beginning(&self) -> Self {
         Self { selected: self.selected.clone(), entry: self.entry.clone(), ..self.list() }
     }
 }
