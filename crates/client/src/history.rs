@@ -69,6 +69,13 @@ pub struct DayCount {
     pub failed: u64,
 }
 
+impl DayCount {
+    /// So many runs on a day.
+    pub fn new(day: String, success: u64, failed: u64) -> Self {
+        Self { day, success, failed }
+    }
+}
+
 impl Client {
     /// The history.
     pub fn history(&self) -> History {

@@ -23,6 +23,7 @@ pub fn router(client: Client, options: WebOptions) -> Router {
         .merge(routes::overview::routes())
         .merge(routes::jobs::routes())
         .merge(routes::errors::routes())
+        .merge(routes::history::routes())
         .merge(routes::schedules::routes())
         .merge(routes::workers::routes())
         .route("/assets/{*file}", get(crate::assets::serve))

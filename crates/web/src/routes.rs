@@ -2,6 +2,7 @@
 
 pub(crate) mod errors;
 pub(crate) mod health;
+pub(crate) mod history;
 pub(crate) mod jobs;
 pub(crate) mod metrics;
 pub(crate) mod overview;

@@ -30,6 +30,8 @@ pub struct HistoryQuery {
     pub(super) status: Option<RunStatus>,
     pub(super) jid: Option<String>,
     newest: Option<u64>,
+    /// In lower case.
+    text: Option<String>,
     filters: Vec<Filter>,
     order: Vec<(Column, Direction)>,
     pub(super) start: usize,
@@ -49,6 +51,7 @@ impl Default for HistoryQuery {
             status: None,
             jid: None,
             newest: None,
+            text: None,
             filters: Vec::new(),
             order: Vec::new(),
             start: 0,
@@ -74,6 +77,13 @@ impl HistoryQuery {
     #[must_use]
     pub fn jid(mut self, jid: &str) -> Self {
         self.jid = Some(jid.to_owned());
+        self
+    }
+
+    /// Only runs that have this text in their class, jid, args or error. Case does not matter.
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
+        self.text = Some(text.to_lowercase());
         self
     }
 
@@ -126,7 +136,7 @@ impl HistoryQuery {
 
     /// The direction, when it asks for nothing but a page of the records in the order in which they stand.
     pub(super) fn plain_direction(&self) -> Option<Direction> {
-        if self.jid.is_some() || !self.filters.is_empty() {
+        if self.jid.is_some() || self.text.is_some() || !self.filters.is_empty() {
             return None;
         }
         match *self.order {
@@ -141,10 +151,15 @@ impl HistoryQuery {
     }
 
     pub(super) fn matches(&self, run: &Run) -> bool {
-        self.filters.iter().all(|filter| {
-            let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
-            let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));
-            if filter.all { met.all(|met| met) } else { met.any(|met| met) }
-        })
+        let has = |text: &String| {
+            let columns = [Column::Class, Column::Jid, Column::Args, Column::Error];
+            columns.iter().any(|column| column.text(run).to_lowercase().contains(text))
+        };
+        self.text.as_ref().is_none_or(has)
+            && self.filters.iter().all(|filter| {
+                let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
+                let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));
+                if filter.all { met.all(|met| met) } else { met.any(|met| met) }
+            })
     }
 }
