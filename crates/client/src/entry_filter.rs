@@ -122,7 +122,17 @@ impl EntryFilter {
         self.means_at(EpochSeconds::now(), kind, raw, score)
     }
 
+    /// True when it means every entry, whose bytes are then not looked at.
+    fn is_empty(&self) -> bool {
+        let Self { class, jid, queue, text, error, error_group, older_than, damaged } = self;
+        let texts = [class, jid, queue, text, error];
+        texts.into_iter().all(Option::is_none) && error_group.is_none() && older_than.is_none() && !damaged
+    }
+
     fn means_at(&self, now: EpochSeconds, kind: Option<SetKind>, raw: &Bytes, score: EpochSeconds) -> bool {
+        if self.is_empty() {
+            return true;
+        }
         let job = RawJob::parse(raw);
         if self.damaged && job.is_ok() {
             return false;

@@ -1,7 +1,7 @@
 //! What fails: the jobs that are retrying or dead, counted by queue and grouped by error.
 //!
 //! A census looks at the [`CENSUS_LIMIT`] entries of each set that come first, the next due and the newest dead,
-//! and says so when there were more ([`FailureCensus::is_complete`]).
+//! or fewer where they are large, and says so when there were more ([`FailureCensus::is_complete`]).
 
 mod census;
 mod message_pattern;

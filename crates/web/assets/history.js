@@ -36,12 +36,8 @@
   };
 
   const icon = (name) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("class", "i");
-    svg.setAttribute("aria-hidden", "true");
-    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-    use.setAttribute("href", `${root.dataset.icons}#i-${name}`);
-    svg.append(use);
+    const svg = document.getElementById("cw-banner-line").content.querySelector("svg").cloneNode(true);
+    svg.querySelector("use").setAttribute("href", `${root.dataset.icons}#i-${name}`);
     return svg;
   };
   // The grid's own are a font inside of its stylesheet, which the page's policy refuses.

@@ -5,13 +5,17 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
+use cogworker_core::scripts::{self, SearchOrder};
 use cogworker_core::time::EpochSeconds;
 
 use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, RECENT_HOURS, message_pattern};
+use crate::job_set::SetKind;
 use crate::{Client, JobSet};
 
 /// So many entries are read at a time.
-const SLICE: usize = 500;
+const SLICE: u64 = 500;
+/// Of entries that fill so much, no more are read: a page waits for it, and jobs may be megabytes.
+const MOST_BYTES: usize = 8 << 20;
 
 pub(super) async fn take(client: &Client) -> Result<FailureCensus, RedisError> {
     let mut count =
@@ -33,16 +37,22 @@ impl Count {
         set: &JobSet,
         kind: impl Fn(&mut FailureCounts) -> &mut u64,
     ) -> Result<(), RedisError> {
-        let mut read = 0;
+        let order = match set.kind() {
+            SetKind::Dead => SearchOrder::LastFirst,
+            _ => SearchOrder::NextFirst,
+        };
+        let (mut read, mut bytes) = (0, 0);
         loop {
-            let page = set.page(read, SLICE).await?;
-            for entry in &page.entries {
-                self.entry(&entry.raw, entry.score, &kind);
+            let step = scripts::search_entries(set.redis(), &set.source(), order, read, SLICE, &[]).await?;
+            for found in &step.found {
+                bytes += found.entry.len();
+                self.entry(&found.entry, found.score.unwrap_or(EpochSeconds::EPOCH), &kind);
             }
-            read += page.entries.len();
-            if page.entries.len() < SLICE || read >= CENSUS_LIMIT {
-                self.census.searched += read as u64;
-                self.census.total += page.total.max(read as u64);
+            read += step.looked_at;
+            if step.looked_at == 0 || read >= step.total || read >= CENSUS_LIMIT as u64 || bytes >= MOST_BYTES
+            {
+                self.census.searched += read;
+                self.census.total += step.total.max(read);
                 return Ok(());
             }
         }

@@ -335,7 +335,7 @@ async fn act(ui: &Ui, action: GroupAction, fields: &Fields) -> Result<Response, 
     };
     let query = ErrorsQuery::new(&Fields::parse(fields.get("view").unwrap_or_default().as_bytes()));
     let told = act_on_group(ui, action, query.scope.states(), error_class, message).await;
-    ui.shared.failures.forget().await;
+    ui.shared.failures.forget();
     let back = query.href();
     ui.done(told, &back, load(ui, query)).await
 }
