@@ -6,6 +6,7 @@ mod detail;
 mod listing;
 mod place;
 mod query;
+mod queue_actions;
 mod row;
 
 use askama::Template;
@@ -38,6 +39,7 @@ pub(crate) fn routes() -> Router {
         .route("/jobs", get(show))
         .route("/jobs/raw", get(raw))
         .route("/jobs/selected", post(actions::selected))
+        .route("/jobs/queue/{action}", post(queue_actions::act))
         .route("/jobs/{state}/{action}", post(actions::one))
 }
 
@@ -50,6 +52,8 @@ struct JobsPage {
     here: Option<String>,
     counts: Vec<(State, u64)>,
     queue_names: Vec<String>,
+    /// The queue whose jobs are shown, and whether it is paused.
+    queue: Option<(String, bool)>,
     listing: Listing,
     panel: Option<Panel>,
     notice: Option<Message>,
@@ -70,6 +74,10 @@ async fn load(ui: &Ui, query: JobsQuery) -> Result<JobsPage, WebError> {
         here: (is_first && !query.all).then(|| query.href()),
         counts: State::ALL.iter().map(|state| (*state, counts.of(*state))).collect(),
         queue_names: counts.queues.iter().take(200).map(|queue| queue.name.clone()).collect(),
+        queue: query.queue.clone().filter(|_| query.state == State::Enqueued).map(|name| {
+            let paused = counts.queues.iter().any(|queue| queue.name == name && queue.paused);
+            (name, paused)
+        }),
         listing,
         panel,
         notice,
@@ -314,6 +322,12 @@ impl JobsPage {
     fn view_field(&self) -> Markup {
         let mut field = Markup::raw("<input type=\"hidden\" name=\"view\" value=\"");
         field.text(self.query.view());
+        field.raw_tail("\">")
+    }
+
+    fn queue_field(&self, queue: &str) -> Markup {
+        let mut field = self.view_field();
+        field.push("<input type=\"hidden\" name=\"queue\" value=\"").text(queue);
         field.raw_tail("\">")
     }
 

@@ -172,3 +172,65 @@ async fn what_cannot_be_put_back_is_counted_and_stays() -> Outcome {
     assert_eq!(site.client.retries().size().await?, 2);
     Ok(())
 }
+
+#[tokio::test]
+async fn the_queue_that_is_shown_is_paused_resumed_and_deleted() -> Outcome {
+    let site = Site::start().await?;
+    for queue in ["a/b é", "other"] {
+        site.redis.cli(&["SADD", "cogworker:queues", queue]);
+        fill(&site, &format!("cogworker:queue:{queue}"), 1200);
+    }
+    let view = "status=Enqueued&queue=a%2Fb%20%C3%A9";
+    let fields = [("queue", "a/b é"), ("view", view)];
+    assert!(site.get(&format!("/jobs?{view}")).await.body.contains("Pause queue"));
+    let paused = site.post_part("/jobs/queue/pause", &fields).await;
+    assert!(paused.body.contains("Queue a/b é is paused") && paused.body.contains("Resume queue"));
+    assert_eq!(site.redis.cli(&["SMEMBERS", "cogworker:paused_queues"]).strings(), ["a/b é"]);
+    let resumed = site.post("/jobs/queue/resume", &fields).await;
+    assert_eq!(
+        (resumed.status, resumed.header("location")),
+        (StatusCode::FOUND, &*format!("/admin/jobs/jobs?{view}"))
+    );
+    assert_eq!(site.redis.cli(&["EXISTS", "cogworker:paused_queues"]), 0);
+    let deleted = site.post_part("/jobs/queue/delete", &fields).await.body;
+    assert!(
+        deleted.contains("Queue a/b é is deleted") && deleted.contains("1,200 jobs were deleted"),
+        "{deleted}"
+    );
+    assert_eq!(site.redis.cli(&["SMEMBERS", "cogworker:queues"]).strings(), ["other"]);
+    assert_eq!(site.client.queue("other").info().await?.size, Some(1200));
+    assert_eq!(site.post("/jobs/queue/explode", &fields).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(site.post("/jobs/queue/delete", &[]).await.status, StatusCode::BAD_REQUEST);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_full_redis_is_shown_and_can_be_emptied_p_49() -> Outcome {
+    let site = Site::start().await?;
+    fill(&site, "cogworker:dead", 700);
+    fill(&site, "cogworker:retry", 3);
+    site.redis.cli(&["SADD", "cogworker:queues", "mail"]);
+    fill(&site, "cogworker:queue:mail", 700);
+    site.redis.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    site.redis.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    for page in ["/jobs", "/jobs?status=Dead", "/errors", "/history"] {
+        assert_eq!(site.get(page).await.status, StatusCode::OK, "{page}");
+    }
+    let kill = site
+        .post_part("/jobs/selected", &[("do", "kill"), ("all", "1"), ("view", "status=Retrying")])
+        .await
+        .body;
+    assert!(kill.contains("Nothing was changed") && site.client.retries().size().await? == 3, "{kill}");
+    let retry = site.post_part("/jobs/dead/retry_all", &[("view", "status=Dead")]).await.body;
+    assert!(retry.contains("Nothing was changed") && site.client.dead().size().await? == 700, "{retry}");
+    assert!(
+        site.post_part("/jobs/dead/delete_all", &[("view", "status=Dead")])
+            .await
+            .body
+            .contains("700 jobs deleted")
+    );
+    let queue =
+        site.post_part("/jobs/enqueued/delete_all", &[("view", "status=Enqueued&queue=mail")]).await.body;
+    assert!(queue.contains("700 jobs deleted"), "{queue}");
+    Ok(())
+}

@@ -15,7 +15,7 @@ use crate::error::WebError;
 use crate::message::Message;
 
 /// Somebody waits for the answer; what is left can be asked for again.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Which jobs.
 pub(super) struct Reach {
