@@ -146,7 +146,7 @@ async fn ten_megabytes_of_args_break_nothing_and_fill_no_page() -> Outcome {
         "/jobs?status=Retrying&selected=huge1",
     ] {
         let page = site.get(path).await;
-        assert_eq!(page.status, StatusCode::OK, "{path}: {}", &page.body[..page.body.len().min(2000)]);
+        assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.body);
         assert!(
             page.body.len() < 300_000 && page.body.contains("HugeJob"),
             "{path}: {} bytes",
