@@ -223,3 +223,20 @@ impl JobsQuery {
         Self { selected: self.selected.clone(), entry: self.entry.clone(), ..self.list() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Tone;
+
+    #[test]
+    fn a_run_that_was_cut_off_tells_how_far_it_came() {
+        let cut =
+            Progress { done: 31_500, looked_at: 40_000, total: 48_000, cut_off: true, ..Default::default() };
+        let told = cut.told(Action::Delete);
+        assert_eq!((told.tone, told.title.as_str()), (Tone::Warn, "31,500 jobs deleted"));
+        assert_eq!(told.detail, "Looked at 40,000 of 48,000. It stopped after 20 s: do it again to go on.");
+        let failed = Progress { error: Some(RedisError::TimedOut("EVALSHA".into())), ..cut };
+        assert_eq!(failed.told(Action::Run).tone, Tone::Bad);
+    }
+}

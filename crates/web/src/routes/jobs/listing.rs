@@ -37,13 +37,12 @@ impl Counts {
             retries.size(),
             dead.size()
         );
-        Ok(Self {
-            queues: queues?,
-            running: running?,
-            scheduled: scheduled?,
-            retrying: retrying?,
-            dead: dead?,
-        })
+        let mut running = running?;
+        // The newest first, as elsewhere; equal ones in an order that stays.
+        running.sort_by(|a, b| {
+            (b.work.run_at, &a.identity, &a.slot).cmp(&(a.work.run_at, &b.identity, &b.slot))
+        });
+        Ok(Self { queues: queues?, running, scheduled: scheduled?, retrying: retrying?, dead: dead? })
     }
 
     pub(super) fn of(&self, state: State) -> u64 {
