@@ -1,7 +1,7 @@
 //! What fails: the jobs that are retrying or dead, counted by queue and grouped by error.
 //!
 //! A census looks at the [`CENSUS_LIMIT`] entries of each set that come first, the next due and the newest dead,
-//! and says so when there were more ([`FailureCensus::is_complete`]).
+//! or fewer where they are large, and says so when there were more ([`FailureCensus::is_complete`]).
 
 mod census;
 mod message_pattern;
@@ -17,6 +17,9 @@ use crate::Client;
 
 /// A census looks at so many entries of each set: what a page can wait for.
 pub const CENSUS_LIMIT: usize = 10_000;
+
+/// So many hours back a group tells when its jobs failed.
+pub const RECENT_HOURS: usize = 24;
 
 /// The jobs that are retrying or dead.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -59,6 +62,8 @@ pub struct FailureGroup {
     pub queues: BTreeSet<String>,
     /// How many.
     pub counts: FailureCounts,
+    /// How many of these jobs failed last in each of the [`RECENT_HOURS`] up to now, the oldest first.
+    pub recent: Vec<u64>,
     /// When the first of these jobs failed first.
     pub first_seen: Option<EpochSeconds>,
     /// When the last of them failed last.

@@ -68,6 +68,13 @@ pub struct DayCount {
     pub failed: u64,
 }
 
+impl DayCount {
+    /// So many runs on a day.
+    pub fn new(day: String, success: u64, failed: u64) -> Self {
+        Self { day, success, failed }
+    }
+}
+
 impl Client {
     /// The history.
     pub fn history(&self) -> History {
@@ -130,8 +137,8 @@ impl History {
         }
         let mut selection = Selection::new(query);
         let is_complete = match &query.jid {
-            Some(jid) => self.search_by_jid(query.status, jid, |run| selection.offer(run)).await?,
-            None => self.search(query.status, |run| selection.offer(run)).await?,
+            Some(jid) => self.search_by_jid(query, jid, |run| selection.offer(run)).await?,
+            None => self.search(query, |run| selection.offer(run)).await?,
         };
         let (total, runs) = selection.finish();
         Ok(RunPage { total, runs, is_complete })
@@ -171,10 +178,10 @@ impl History {
     /// Offers the newest records, the newest first; true when those were all.
     async fn search(
         &self,
-        status: Option<RunStatus>,
+        query: &HistoryQuery,
         mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
-        let mut walk = Walk::new(&self.redis, self.key(status), Direction::Descending, 0);
+        let mut walk = Walk::new(&self.redis, self.key(query.status), Direction::Descending, 0);
         let mut read = 0;
         loop {
             let step = walk.next(SLICE).await?;
@@ -187,7 +194,7 @@ impl History {
             if step.is_last {
                 return Ok(true);
             }
-            if read >= SEARCH_LIMIT {
+            if read >= query.limit(SEARCH_LIMIT) {
                 return Ok(read >= step.total);
             }
         }
@@ -195,7 +202,7 @@ impl History {
 
     async fn search_by_jid(
         &self,
-        status: Option<RunStatus>,
+        query: &HistoryQuery,
         jid: &str,
         mut offer: impl FnMut(EndedRun),
     ) -> Result<bool, RedisError> {
@@ -204,7 +211,7 @@ impl History {
         let mut read = 0;
         let mut seen: HashSet<Bytes> = HashSet::new();
         loop {
-            let found = scripts::find_runs(&self.redis, self.key(status), read, &text).await?;
+            let found = scripts::find_runs(&self.redis, self.key(query.status), read, &text).await?;
             for record in found.records {
                 let run = EndedRun::parse(&record).filter(|run| run.jid == jid);
                 if let Some(run) = run
@@ -217,7 +224,7 @@ impl History {
             if found.searched == 0 || read >= found.total {
                 return Ok(true);
             }
-            if read >= JID_SEARCH_LIMIT {
+            if read >= query.limit(JID_SEARCH_LIMIT) {
                 return Ok(false);
             }
         }

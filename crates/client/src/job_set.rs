@@ -7,7 +7,7 @@ use cogworker_core::locks::{JobLocks, lock_seconds};
 use cogworker_core::payload_edit;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, EntrySource, Page, Requeue, RequeueStep};
+use cogworker_core::scripts::{self, EntrySource, Page, Requeue, RequeueStep, Step};
 use cogworker_core::time::EpochSeconds;
 
 use crate::queue::clear_entries;
@@ -187,13 +187,55 @@ impl JobSet {
         scripts::requeue_entries(&self.redis, self.key(), entries, lock_ttl, keep_duplicates).await
     }
 
-    /// Deletes an entry, and frees its job's locks (P-34); false when it was not there any more.
+    /// Deletes an entry, frees its job's locks (P-34) and drops the log of its attempts; false when it was not there any more.
     ///
     /// # Errors
     /// When Redis does not take it.
     pub async fn delete(&self, raw: &Bytes) -> Result<bool, RedisError> {
         let deleted = scripts::delete_entries(&self.redis, &self.source(), std::slice::from_ref(raw)).await?;
         Ok(deleted == [true])
+    }
+
+    /// Moves an entry into dead as it is, where it stays until it is put back or has been there long enough, and frees
+    /// its job's locks. It was no attempt: nothing is counted, and no death hook runs. False when it was not there any
+    /// more, or is in dead already.
+    ///
+    /// # Errors
+    /// When Redis does not take it; the entry then stays where it is.
+    pub async fn kill(&self, raw: &Bytes) -> Result<bool, RedisError> {
+        match self.kill_entries(std::slice::from_ref(raw)).await? {
+            (steps, None) => Ok(steps == [Step::Applied]),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    pub(crate) async fn kill_entries(
+        &self,
+        entries: &[Bytes],
+    ) -> Result<(Vec<Step>, Option<RedisError>), RedisError> {
+        if matches!(self.kind, SetKind::Dead) {
+            return Ok((vec![Step::Gone; entries.len()], None));
+        }
+        scripts::kill_entries(&self.redis, self.key(), entries, EpochSeconds::now()).await
+    }
+
+    /// Gives an entry another time (WEBJ-08); false when it was not there any more, or is dead and has no time to run.
+    ///
+    /// # Errors
+    /// When Redis does not take it.
+    pub async fn reschedule(&self, raw: &Bytes, at: EpochSeconds) -> Result<bool, RedisError> {
+        Ok(self.reschedule_entries(std::slice::from_ref(raw), at).await? == [true])
+    }
+
+    pub(crate) async fn reschedule_entries(
+        &self,
+        entries: &[Bytes],
+        at: EpochSeconds,
+    ) -> Result<Vec<bool>, RedisError> {
+        if matches!(self.kind, SetKind::Dead) {
+            return Ok(vec![false; entries.len()]);
+        }
+        scripts::reschedule_entries(&self.redis, self.key(), entries, at).await
     }
 
     /// Deletes every entry that is there now, and frees their jobs' locks; how many there were. In slices.

@@ -2,7 +2,8 @@
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
 //! - [`middleware`]: code around each push.
-//! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead; [`Walk`]: some of it, in steps.
+//! - [`Queue`], [`JobSet`]: what waits, what is scheduled, retrying or dead; [`Walk`], [`QueueWalk`]: some of it, in
+//!   steps; [`EntryFilter`]: which; [`SearchPage`], [`EntryRef`]: looking through it, and finding one again.
 //! - [`Client::status`], [`Client::wait`]: what one job is doing.
 //! - [`PeriodicEntries`]: what comes again and again; switched off and on, or run now.
 //! - [`Process`], [`RunningJob`], [`InProgress`]: who works, on what, and what the dead have left; [`Stats`], [`HourCount`]: how much was done.
@@ -32,6 +33,8 @@ mod activity;
 mod batch;
 mod client;
 mod control;
+mod entry_filter;
+mod entry_ref;
 mod error;
 pub mod failures;
 pub mod history;
@@ -45,6 +48,8 @@ mod processes;
 mod push;
 mod queue;
 mod queue_removal;
+mod queue_walk;
+mod search;
 mod server_info;
 mod sink;
 mod stats;
@@ -58,6 +63,8 @@ mod wrong_keys;
 pub use activity::HourCount;
 pub use client::Client;
 pub use control::Control;
+pub use entry_filter::EntryFilter;
+pub use entry_ref::{EntryRef, NotAnEntryRef};
 pub use error::{ClientError, JobFate};
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
@@ -66,10 +73,12 @@ pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use queue_removal::ClearedSlice;
+pub use queue_walk::QueueWalk;
+pub use search::{Found, SearchOrder, SearchPage};
 pub use server_info::ServerInfo;
 #[doc(hidden)]
 pub use sink::{Sink, Taken};
 pub use stats::Stats;
 pub use status::Wait;
-pub use walk::{EntryFilter, Walk};
+pub use walk::Walk;
 pub use wrong_keys::WrongKey;

@@ -1,8 +1,8 @@
--- Deletes entries of a list or a sorted set, and frees the locks that their jobs hold.
--- KEYS[1] LIST or ZSET; KEYS[2..] the locks that the operations name by position (STRINGs)
+-- Deletes entries of a list or a sorted set, frees the locks that their jobs hold and drops the logs of their attempts.
+-- KEYS[1] LIST or ZSET; KEYS[2..] what the operations name by position: the locks (STRINGs) and the logs (LISTs)
 -- ARGV[1] call number; ARGV[2] 'l' for a list, 'z' for a sorted set;
---   then operations of 4 each (a position is one of KEYS, or 0), at most 500:
---   entry, jid, position of the unique lock, position of the running lock
+--   then operations of 5 each (a position is one of KEYS, or 0), at most 500:
+--   entry, jid, position of the unique lock, position of the running lock, position of the log of attempts
 -- Result: {call, codes}; code 1 deleted, 0 not there
 -- Repeat: finds the entries gone and reports 0; of equal elements of a list it deletes the next
 
@@ -15,7 +15,7 @@ local function free(position, jid)
   end
 end
 
-for at = 3, #ARGV, 4 do
+for at = 3, #ARGV, 5 do
   local entry, jid, deleted = ARGV[at], ARGV[at + 1], nil
   if ARGV[2] == 'l' then
     deleted = redis.call('LREM', KEYS[1], -1, entry)
@@ -25,6 +25,10 @@ for at = 3, #ARGV, 4 do
   if deleted == 1 then
     free(tonumber(ARGV[at + 2]), jid)
     free(tonumber(ARGV[at + 3]), jid)
+    local log = tonumber(ARGV[at + 4])
+    if log > 0 then
+      redis.pcall('DEL', KEYS[log])
+    end
   end
   codes[#codes + 1] = deleted
 end

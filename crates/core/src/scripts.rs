@@ -17,10 +17,12 @@ mod periodic;
 mod presence;
 mod processes;
 mod push;
+mod rearrange;
 mod records;
 mod recover;
 mod scan;
 mod schedule;
+mod search;
 mod settle;
 mod status;
 mod walk;
@@ -43,6 +45,7 @@ pub use periodic::{
 pub use presence::{Beat, BeatReply, beat, remove_presence};
 pub use processes::{ProcessRecord, list_processes};
 pub use push::{Push, Pushed, push_jobs};
+pub use rearrange::{kill_entries, reschedule_entries};
 pub use records::{Filed, Filing, file_records, find_standing};
 pub use recover::{
     Orphan, OrphanStep, RawBurial, RawEntries, Recovered, RecoveryLimits, complete_burials,
@@ -50,6 +53,7 @@ pub use recover::{
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
+pub use search::{FoundEntry, SearchOrder, SearchStep, find_entry, search_entries};
 pub use settle::{BatchShape, Earlier, Effect, Held, SettleBatch, Settled, SideStep, Traces, settle_jobs};
 pub use status::write_status;
 pub use walk::{Passed, WalkStep, walk_set};

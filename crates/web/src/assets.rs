@@ -35,7 +35,7 @@ struct Asset {
 type Bytes = Cow<'static, [u8]>;
 
 /// Everything that is served, by name. The stylesheet and the script are joined from the parts in a folder.
-const SERVED: [&str; 12] = [
+const SERVED: [&str; 13] = [
     "inter-latin.woff2",
     "icons.svg",
     "favicon.svg",
@@ -43,6 +43,7 @@ const SERVED: [&str; 12] = [
     "app.js",
     "charts.js",
     "grid.css",
+    "history.js",
     "htmx.min.js",
     "idiomorph-ext.min.js",
     "chart.umd.min.js",
@@ -51,7 +52,7 @@ const SERVED: [&str; 12] = [
 ];
 const THEME_OF_GRID: &str = "ag-theme-alpine.min.css";
 /// In the order in which they depend on each other.
-const SCRIPTS: [&str; 5] = ["times.js", "live.js", "actions.js", "preferences.js", "keys.js"];
+const SCRIPTS: [&str; 6] = ["times.js", "live.js", "actions.js", "select.js", "preferences.js", "keys.js"];
 
 fn names() -> impl Iterator<Item = &'static str> {
     SERVED.into_iter().chain([THEME_OF_GRID])

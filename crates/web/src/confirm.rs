@@ -1,5 +1,6 @@
 //! Asking first, where there is no script to do it: a form whose field `ask` has a question is answered with that
-//! question, and the same form without it.
+//! question, and the same form without it. A form of several buttons, which are named `do`, has a question of each that
+//! asks in `ask:<value of the button>`; `{n}` in it stands for how many entries are ticked.
 //!
 //! With a script the question is a dialog, and the form comes without `ask` at once.
 
@@ -10,6 +11,7 @@ use axum::http::{Method, header};
 use axum::response::Response;
 
 use crate::Ui;
+use crate::display::counted;
 use crate::error::WebError;
 
 /// The most that a form may have: a thousand ticked jobs of some kilobytes.
@@ -21,7 +23,7 @@ struct Confirm<'a> {
     ui: &'a Ui,
     question: &'a str,
     text: &'a str,
-    verb: &'a str,
+    verb: String,
     fields: Vec<(String, String)>,
     back: String,
 }
@@ -43,18 +45,25 @@ pub(crate) async fn ask_first(ui: &Ui, request: Request) -> Result<Result<Reques
         let found = fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.trim());
         found.filter(|value| !value.is_empty())
     };
-    let Some(question) = field("ask") else {
+    let button = field("do").map(|value| format!(":{value}")).unwrap_or_default();
+    let of_button = |name: &str| field(&format!("{name}{button}")).or_else(|| field(name));
+    let ticked = fields.iter().filter(|(name, _)| name == "entry").count();
+    let told = |text: &str| {
+        text.replace("{n} selected jobs", &counted(ticked as u64, "selected job", "selected jobs"))
+    };
+    let nothing_to_do = ticked == 0 && field("ask").is_none() && field("all").is_none();
+    let Some(question) = of_button("ask").map(told).filter(|_| !nothing_to_do) else {
         return Ok(Ok(Request::from_parts(parts, Body::from(bytes))));
     };
     let page = Confirm {
         ui,
-        question,
-        text: field("ask_text").unwrap_or_default(),
-        verb: field("ask_verb").unwrap_or("Continue"),
+        question: &question,
+        text: of_button("ask_text").unwrap_or_default(),
+        verb: told(of_button("ask_verb").unwrap_or("Continue")),
         back: back(ui, &parts.headers),
         fields: fields.iter().filter(|(name, _)| !name.starts_with("ask")).cloned().collect(),
     };
-    Ok(Err(ui.bare(question, &page.render()?, false)?))
+    Ok(Err(ui.bare(&question, &page.render()?, false)?))
 }
 
 /// The page that the form stands on, where the browser tells.

@@ -47,6 +47,20 @@ pub(crate) fn duration(duration: Duration) -> String {
     whole(duration.as_secs())
 }
 
+/// To the millisecond: `2h 34m 23s 23ms`, `45ms` (WEBX-09).
+pub(crate) fn exactly(millis: u64) -> String {
+    let mut left = millis;
+    let mut text = Vec::new();
+    for (unit, size) in [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)] {
+        let count = left / size;
+        left %= size;
+        if count > 0 {
+            text.push(format!("{count}{unit}"));
+        }
+    }
+    if text.is_empty() { "0ms".to_owned() } else { text.join(" ") }
+}
+
 /// [`duration`] in whole seconds, for what is counted as one looks at it.
 pub(crate) fn whole(seconds: u64) -> String {
     let two = |big: u64, big_unit, small: u64, small_unit| match small {
@@ -89,6 +103,13 @@ mod tests {
             assert_eq!(number(value), text);
         }
         assert_eq!((counted(1, "job", "jobs"), counted(0, "job", "jobs")), ("1 job".into(), "0 jobs".into()));
+    }
+
+    #[test]
+    fn a_run_is_timed_to_the_millisecond_webx_09() {
+        for (millis, text) in [(9_263_023, "2h 34m 23s 23ms"), (45, "45ms"), (0, "0ms"), (60_000, "1m")] {
+            assert_eq!(exactly(millis), text);
+        }
     }
 
     #[test]

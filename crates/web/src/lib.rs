@@ -37,6 +37,7 @@ mod display;
 mod error;
 mod extension;
 mod failures;
+mod form;
 mod frame;
 mod live;
 mod markup;

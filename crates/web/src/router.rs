@@ -21,6 +21,9 @@ pub fn router(client: Client, options: WebOptions) -> Router {
     let shared = Arc::new(Shared::new(client, options));
     Router::new()
         .merge(routes::overview::routes())
+        .merge(routes::jobs::routes())
+        .merge(routes::errors::routes())
+        .merge(routes::history::routes())
         .merge(routes::schedules::routes())
         .merge(routes::workers::routes())
         .route("/assets/{*file}", get(crate::assets::serve))

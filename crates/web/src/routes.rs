@@ -1,6 +1,9 @@
 //! One module for each tab, and for what is no tab.
 
+pub(crate) mod errors;
 pub(crate) mod health;
+pub(crate) mod history;
+pub(crate) mod jobs;
 pub(crate) mod metrics;
 pub(crate) mod overview;
 mod preferences;

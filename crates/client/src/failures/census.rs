@@ -5,23 +5,28 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
+use cogworker_core::scripts::{self, SearchOrder};
 use cogworker_core::time::EpochSeconds;
 
-use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, message_pattern};
+use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, RECENT_HOURS, message_pattern};
+use crate::job_set::SetKind;
 use crate::{Client, JobSet};
 
 /// So many entries are read at a time.
-const SLICE: usize = 500;
+const SLICE: u64 = 500;
+/// Of entries that fill so much, no more are read: a page waits for it, and jobs may be megabytes.
+const MOST_BYTES: usize = 8 << 20;
 
 pub(super) async fn take(client: &Client) -> Result<FailureCensus, RedisError> {
-    let mut count = Count::default();
+    let mut count =
+        Count { now: EpochSeconds::now(), census: FailureCensus::default(), groups: HashMap::new() };
     count.set(&client.retries(), |counts| &mut counts.retrying).await?;
     count.set(&client.dead(), |counts| &mut counts.dead).await?;
     Ok(count.finish())
 }
 
-#[derive(Default)]
 struct Count {
+    now: EpochSeconds,
     census: FailureCensus,
     groups: HashMap<(String, String), FailureGroup>,
 }
@@ -32,16 +37,22 @@ impl Count {
         set: &JobSet,
         kind: impl Fn(&mut FailureCounts) -> &mut u64,
     ) -> Result<(), RedisError> {
-        let mut read = 0;
+        let order = match set.kind() {
+            SetKind::Dead => SearchOrder::LastFirst,
+            _ => SearchOrder::NextFirst,
+        };
+        let (mut read, mut bytes) = (0, 0);
         loop {
-            let page = set.page(read, SLICE).await?;
-            for entry in &page.entries {
-                self.entry(&entry.raw, entry.score, &kind);
+            let step = scripts::search_entries(set.redis(), &set.source(), order, read, SLICE, &[]).await?;
+            for found in &step.found {
+                bytes += found.entry.len();
+                self.entry(&found.entry, found.score.unwrap_or(EpochSeconds::EPOCH), &kind);
             }
-            read += page.entries.len();
-            if page.entries.len() < SLICE || read >= CENSUS_LIMIT {
-                self.census.searched += read as u64;
-                self.census.total += page.total.max(read as u64);
+            read += step.looked_at;
+            if step.looked_at == 0 || read >= step.total || read >= CENSUS_LIMIT as u64 || bytes >= MOST_BYTES
+            {
+                self.census.searched += read;
+                self.census.total += step.total.max(read);
                 return Ok(());
             }
         }
@@ -63,6 +74,7 @@ impl Count {
                 classes: Default::default(),
                 queues: Default::default(),
                 counts: FailureCounts::default(),
+                recent: vec![0; RECENT_HOURS],
                 first_seen: None,
                 last_seen: None,
             });
@@ -79,6 +91,12 @@ impl Count {
             0 => join(first, job.enqueued_at(), latest),
             _ => Some(score),
         };
+        if let Some(last) = last {
+            let hours_ago = (self.now.since(last).as_secs() / 3600) as usize;
+            if let Some(hour) = group.recent.iter_mut().rev().nth(hours_ago) {
+                *hour += 1;
+            }
+        }
         let earliest = |a: EpochSeconds, b: EpochSeconds| if b < a { b } else { a };
         group.first_seen = join(group.first_seen, first.or(last), earliest);
         group.last_seen = join(group.last_seen, last, latest);

@@ -29,6 +29,9 @@ pub enum Direction {
 pub struct HistoryQuery {
     pub(super) status: Option<RunStatus>,
     pub(super) jid: Option<String>,
+    newest: Option<u64>,
+    /// In lower case.
+    text: Option<String>,
     filters: Vec<Filter>,
     order: Vec<(Column, Direction)>,
     pub(super) start: usize,
@@ -44,7 +47,16 @@ struct Filter {
 
 impl Default for HistoryQuery {
     fn default() -> Self {
-        Self { status: None, jid: None, filters: Vec::new(), order: Vec::new(), start: 0, count: 25 }
+        Self {
+            status: None,
+            jid: None,
+            newest: None,
+            text: None,
+            filters: Vec::new(),
+            order: Vec::new(),
+            start: 0,
+            count: 25,
+        }
     }
 }
 
@@ -66,6 +78,25 @@ impl HistoryQuery {
     pub fn jid(mut self, jid: &str) -> Self {
         self.jid = Some(jid.to_owned());
         self
+    }
+
+    /// Only runs that have this text in their class, jid, args or error. Case does not matter.
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
+        self.text = Some(text.to_lowercase());
+        self
+    }
+
+    /// Searches no more than the newest `records`, where that is less than a search looks at anyway.
+    #[must_use]
+    pub fn newest(mut self, records: u64) -> Self {
+        self.newest = Some(records);
+        self
+    }
+
+    /// A search's limit.
+    pub(super) fn limit(&self, limit: u64) -> u64 {
+        self.newest.map_or(limit, |newest| newest.min(limit))
     }
 
     /// Only runs that meet at least one of the conditions on `column`, besides all other filters. No condition
@@ -105,7 +136,7 @@ impl HistoryQuery {
 
     /// The direction, when it asks for nothing but a page of the records in the order in which they stand.
     pub(super) fn plain_direction(&self) -> Option<Direction> {
-        if self.jid.is_some() || !self.filters.is_empty() {
+        if self.jid.is_some() || self.text.is_some() || !self.filters.is_empty() {
             return None;
         }
         match *self.order {
@@ -120,10 +151,15 @@ impl HistoryQuery {
     }
 
     pub(super) fn matches(&self, run: &EndedRun) -> bool {
-        self.filters.iter().all(|filter| {
-            let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
-            let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));
-            if filter.all { met.all(|met| met) } else { met.any(|met| met) }
-        })
+        let has = |text: &String| {
+            let columns = [Column::Class, Column::Jid, Column::Args, Column::Error];
+            columns.iter().any(|column| column.text(run).to_lowercase().contains(text))
+        };
+        self.text.as_ref().is_none_or(has)
+            && self.filters.iter().all(|filter| {
+                let (text, number) = (filter.column.text(run).to_lowercase(), filter.column.number(run));
+                let mut met = filter.conditions.iter().map(|condition| condition.is_met(&text, number));
+                if filter.all { met.all(|met| met) } else { met.any(|met| met) }
+            })
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use cogworker_client::{ClearedSlice, EntryFilter, JobSet};
+use cogworker_client::{ClearedSlice, EntryFilter, JobSet, SearchOrder};
 use cogworker_core::redis::RedisError;
+use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 
 use crate::support::{Outcome, queue, start};
@@ -136,5 +137,97 @@ async fn a_queue_is_emptied_in_slices_and_then_forgotten() -> Outcome {
     assert!(q.exists().await?, "listed");
     assert!(q.unlist().await?);
     assert!(!q.exists().await?);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_new_time() -> Outcome {
+    for ties in [false, true] {
+        let (redis, client) = start().await?;
+        fill(&redis, "cogworker:schedule", 2501, ties);
+        // Before all others, among them, and behind them.
+        for at in [-5.0, 1000.5, 9_000_000.0] {
+            let at = EpochSeconds::new(at);
+            let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
+            let mut count = 0;
+            while let Some(rescheduled) = walk.reschedule_next(at).await? {
+                count += rescheduled;
+            }
+            assert_eq!(count, 1250, "ties {ties}, to {at}");
+            let there = redis.cli(&["ZCOUNT", "cogworker:schedule", &at.to_string(), &at.to_string()]);
+            assert_eq!(there, 1250);
+        }
+        let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
+        let mut killed = 0;
+        while let Some((count, error)) = walk.kill_next().await? {
+            assert!(error.is_none());
+            killed += count;
+        }
+        assert_eq!(
+            (killed, client.schedule().size().await?, client.dead().size().await?),
+            (1250, 1251, 1250)
+        );
+        assert_eq!(classes(&client.dead()).await?, [("A".into(), 1250), ("B".into(), 0)]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_through_a_queue_deletes_what_matches_while_jobs_are_taken_and_pushed() -> Outcome {
+    let (redis, client) = start().await?;
+    let push = r#"for n = 1, tonumber(ARGV[1]) do
+        local class = n % 2 == 0 and 'A' or 'B'
+        redis.call('LPUSH', KEYS[1], string.format('{"class":"%s","jid":"j%d","queue":"q","args":[%d]}', class, n, n))
+      end"#;
+    redis.cli(&["EVAL", push, "1", "cogworker:queue:q", "3000"]);
+    let large = format!(r#"{{"class":"A","jid":"large","args":["{}"]}}"#, "x".repeat(900_000));
+    for _ in 0..2 {
+        redis.cli(&["LPUSH", "cogworker:queue:q", &large.replace("\"A\"", "\"B\"")]);
+    }
+    redis.cli(&["LPUSH", "cogworker:queue:q", &large]);
+    let mut walk = client.queue("q").walk(EntryFilter::new().class("A"));
+    let (mut deleted, mut steps) = (0, 0);
+    while let Some(count) = walk.delete_next().await? {
+        (deleted, steps) = (deleted + count, steps + 1);
+        assert!(steps < 100, "it comes to an end");
+        // Those that stay are taken meanwhile, and others come.
+        if steps % 2 == 1 {
+            redis.cli(&["RPOP", "cogworker:queue:q", "7"]);
+            redis.cli(&["LPUSH", "cogworker:queue:q", r#"{"class":"A","jid":"new","args":[]}"#]);
+        }
+    }
+    assert_eq!(walk.total(), 3003);
+    let (queue, filter) = (client.queue("q"), EntryFilter::new().class("A"));
+    let left = queue.search(&filter, SearchOrder::NextFirst, 0, 9999).await?;
+    assert!(
+        left.found.iter().all(|it| it.raw.windows(5).any(|part| part == b"\"new\"")),
+        "none that was there"
+    );
+    assert!(deleted > 1400, "{deleted}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_entries_of_one_jid_are_told_apart_by_their_references_p_23() -> Outcome {
+    let (redis, client) = start().await?;
+    let twins = [r#"{"class":"A","jid":"1","args":[1]}"#, r#"{"class":"A","jid":"1","args":[2]}"#];
+    redis.cli(&["ZADD", "cogworker:retry", "7.5", twins[0], "7.5", twins[1]]);
+    for twin in twins {
+        redis.cli(&["LPUSH", "cogworker:queue:q", twin]);
+    }
+    let all = EntryFilter::new();
+    for order in [SearchOrder::NextFirst, SearchOrder::LastFirst] {
+        let found = client.retries().search(&all, order, 0, 10).await?.found;
+        assert_eq!(found.len(), 2);
+        for it in found {
+            let entry = it.entry.to_string().parse()?;
+            let again = client.retries().find(&entry).await?.ok_or("gone")?;
+            assert_eq!((&again.raw, Some(again.score)), (&it.raw, it.score));
+            assert!(client.dead().find(&entry).await?.is_none());
+        }
+        for it in client.queue("q").search(&all, order, 0, 10).await?.found {
+            assert_eq!(client.queue("q").find(&it.entry).await?, Some(it.raw));
+        }
+    }
     Ok(())
 }

@@ -26,7 +26,11 @@ pub enum EntrySource {
 }
 
 impl EntrySource {
-    fn call(&self) -> Call {
+    fn is_set(&self) -> bool {
+        matches!(self, Self::SortedSet(_))
+    }
+
+    pub(super) fn call(&self) -> Call {
         match self {
             Self::List(key) => Call::new().key(key).arg("l"),
             Self::SortedSet(key) => Call::new().key(key).arg("z"),
@@ -46,8 +50,9 @@ pub async fn peek_entries(redis: &Redis, source: &EntrySource, skip: u64) -> Res
     Ok(Page { total, entries: replies.take()?.byte_strings()? })
 }
 
-/// Deletes entries by their exact bytes, and frees the locks that their jobs hold (P-34). One element for
-/// each: false when it was not there. At most [`BATCH_LIMIT`] a call.
+/// Deletes entries by their exact bytes, and frees the locks that their jobs hold (P-34). Those of a sorted set lose
+/// the log of their attempts too (WEBJ-06). One element for each: false when it was not there. At most
+/// [`BATCH_LIMIT`] a call.
 ///
 /// # Errors
 /// When Redis does not take it.
@@ -60,11 +65,14 @@ pub async fn delete_entries(
     let mut positions = KeyPositions::default();
     for entry in entries {
         // What is no job has no locks.
-        let locks = RawJob::parse(entry).map(|job| JobLocks::of(&job, redis.keys())).unwrap_or_default();
+        let job = RawJob::parse(entry).ok();
+        let locks = job.as_ref().map(|job| JobLocks::of(job, redis.keys())).unwrap_or_default();
+        let jid = job.as_ref().map(RawJob::jid).filter(|jid| !jid.is_empty() && source.is_set());
         call.push(entry);
         call.push(locks.jid);
         positions.push(locks.unique, &mut call);
         positions.push(locks.running, &mut call);
+        positions.push(jid.map(|jid| redis.keys().job_attempts(jid)), &mut call);
     }
     let codes = redis.call(&DELETE_ENTRIES, call).await?.take()?.bytes()?;
     Ok(codes.iter().map(|code| *code == b'1').collect())

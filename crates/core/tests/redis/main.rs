@@ -16,6 +16,7 @@ mod scripts_periodic;
 mod scripts_processes;
 mod scripts_push;
 mod scripts_recovery;
+mod scripts_search;
 mod scripts_sets;
 mod scripts_walk;
 mod subscriber;

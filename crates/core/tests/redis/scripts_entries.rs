@@ -56,6 +56,7 @@ async fn delete_entries_takes_the_exact_bytes_and_frees_only_the_jobs_own_locks_
     let (lock, running) = (held.unique.ok_or("no lock")?, held.running.ok_or("no lock")?);
     for source in sources() {
         server.cli(&["MSET", &lock, "mine", &running, "mine"]);
+        server.cli(&["RPUSH", "cogworker:job_attempts:mine", "log"]);
         for entry in [&mine, &others] {
             let text = String::from_utf8_lossy(entry);
             server.cli(&["LPUSH", "list", &text]);
@@ -66,6 +67,9 @@ async fn delete_entries_takes_the_exact_bytes_and_frees_only_the_jobs_own_locks_
         assert_eq!(server.cli(&["EXISTS", &lock, &running]), 2, "another's");
         assert_eq!(scripts::delete_entries(&redis, &source, std::slice::from_ref(&mine)).await?, [true]);
         assert_eq!(server.cli(&["EXISTS", &lock, &running]), 0);
+        let is_list = matches!(source, EntrySource::List(_));
+        let log = server.cli(&["EXISTS", "cogworker:job_attempts:mine"]);
+        assert_eq!(log, i64::from(is_list), "the log of a job that failed goes with its entry");
         server.cli(&["SET", &lock, "mine"]);
         assert_eq!(scripts::delete_entries(&redis, &source, std::slice::from_ref(&mine)).await?, [false]);
         assert_eq!(server.cli(&["EXISTS", &lock]), 1, "what was not there frees nothing");

@@ -1,17 +1,26 @@
 // Actions: asked about where they cannot be undone, busy while they run, told when they are done.
 
 const ask = document.getElementById("cw-ask");
+// A form asks in its field `ask`; one of several buttons that are named `do` in `ask:<value of the button>`.
+const questionOf = (form, submitter) => {
+  const field = (name) => [...form.elements].find((element) => element.name === name && !element.disabled);
+  const button = submitter?.name === "do" && field(`ask:${submitter.value}`) ? `:${submitter.value}` : "";
+  const question = field(`ask${button}`);
+  const ticked = [...form.elements].filter((element) => element.name === "entry" && element.checked).length;
+  const text = (name) => (field(`${name}${button}`)?.value ?? "").replace("{n} selected jobs", `${ticked} selected job${ticked === 1 ? "" : "s"}`);
+  return question && { question, title: text("ask"), text: text("ask_text"), verb: text("ask_verb") };
+};
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  const question = form.querySelector("input[name=ask]:not(:disabled)");
-  if (!question) return;
+  const submitter = event.submitter;
+  const asked = questionOf(form, submitter);
+  if (!asked) return;
+  const { question } = asked;
   event.preventDefault();
   event.stopImmediatePropagation();
-  const submitter = event.submitter;
-  const value = (name) => form.querySelector(`input[name=${name}]`)?.value ?? "";
-  ask.querySelector("h2").textContent = question.value;
-  ask.querySelector("p").textContent = value("ask_text");
-  ask.querySelector("[data-cw-verb]").textContent = value("ask_verb") || "Continue";
+  ask.querySelector("h2").textContent = asked.title;
+  ask.querySelector("p").textContent = asked.text;
+  ask.querySelector("[data-cw-verb]").textContent = asked.verb || "Continue";
   ask.returnValue = "";
   ask.showModal();
   ask.addEventListener("close", () => {

@@ -20,8 +20,9 @@ const isInUse = (block) => {
   return block.querySelector("details.menu[open], dialog[open], input[type=checkbox]:checked, [aria-busy=true]") !== null;
 };
 
-// Panels that a person opened stay open, whatever the server says.
+// Panels that a person opened stay open, whatever the server says; what stands for the same as before stays untouched.
 const keep = {
+  beforeNodeMorphed: (old, fresh) => !(old.dataset?.cwKeep && old.dataset.cwKeep === fresh.dataset?.cwKeep),
   beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details")),
 };
 // What stands outside of a block and goes with it, such as the sentence under a page's title.

@@ -43,6 +43,7 @@ const zoneName = (date) => {
 
 const timeFormat = root.dataset.timeFormat;
 window.cogworkerTimeFormat = timeFormat;
+window.cogworkerTime = (date) => strftime(date, timeFormat);
 
 const whole = (seconds) => {
   const two = (big, bigUnit, small, smallUnit) => `${big.toLocaleString("en")} ${bigUnit}${small ? ` ${small} ${smallUnit}` : ""}`;

@@ -7,7 +7,18 @@ use cogworker_web::WebOptions;
 use crate::support::{Outcome, ROOT, Site};
 
 /// Every page that answers without anything in Redis.
-const PAGES: [&str; 5] = ["", "/overview", "/overview?layout=b", "/workers", "/schedules"];
+const PAGES: [&str; 10] = [
+    "",
+    "/overview",
+    "/overview?layout=b",
+    "/workers",
+    "/schedules",
+    "/jobs",
+    "/jobs?status=Dead&q=x&selected=y",
+    "/jobs?status=Enqueued&queue=q&all=1",
+    "/errors",
+    "/history",
+];
 
 #[tokio::test]
 async fn every_link_begins_with_the_prefix_webc_12() -> Outcome {

@@ -2,13 +2,19 @@
 #![expect(clippy::unwrap_used, reason = "a request that cannot be made or read fails the test at that line")]
 
 mod assets;
+mod broken_jobs;
+mod bulk;
 mod contrast;
+mod errors;
 mod extensions;
 mod frame;
+mod history;
+mod jobs;
 mod metrics;
 mod names;
 mod outages;
 mod overview;
 mod schedules;
+mod sizes;
 mod support;
 mod workers;

@@ -1,0 +1,93 @@
+//! What a query or a form says. Nothing in it can break a page: what is missing is empty, what comes twice counts once.
+
+use bytes::Bytes;
+
+/// The fields of a query or a form, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub(crate) fn parse(text: &[u8]) -> Self {
+        Self(form_urlencoded::parse(text).into_owned().collect())
+    }
+
+    /// The first value of a field that has one that is not empty.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).find(|value| !value.is_empty())
+    }
+
+    /// Every value of a field.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.get(name).map(str::to_owned)
+    }
+
+    /// A whole number; the nearest possible one where it is too large, nothing where it is none (P-40).
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        let text = self.get(name)?.trim();
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse().unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Bytes> for Fields {
+    fn from(body: Bytes) -> Self {
+        Self::parse(&body)
+    }
+}
+
+/// A query, built field by field.
+#[derive(Debug)]
+pub(crate) struct Href(String);
+
+impl Href {
+    pub(crate) fn new(path: &str) -> Self {
+        Self(path.to_owned())
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: impl AsRef<str>) -> Self {
+        self.0.push(if self.0.contains('?') { '&' } else { '?' });
+        self.0.push_str(name);
+        self.0.push('=');
+        self.0.push_str(&crate::ui::encode(value.as_ref()));
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn with_some(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    pub(crate) fn done(self) -> String {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_fields_are_read_as_what_they_may_mean_p_40() {
+        let fields = Fields::parse(b"a=&a=1&a=2&n=99999999999999999999999&m=-1&%ff=%ff&=&x");
+        assert_eq!((fields.get("a"), fields.get("none"), fields.get("x")), (Some("1"), None, None));
+        assert_eq!(fields.all("a").collect::<Vec<_>>(), ["", "1", "2"]);
+        assert_eq!(
+            (fields.number("n"), fields.number("m"), fields.number("a")),
+            (Some(u64::MAX), None, Some(1))
+        );
+    }
+
+    #[test]
+    fn every_value_can_stand_in_an_address() {
+        let href = Href::new("/x").with("a", "1&2").with_some("b", None::<&str>).with("c", "é +").done();
+        assert_eq!(href, "/x?a=1%262&c=%C3%A9%20%2B");
+    }
+}

@@ -1,0 +1,509 @@
+//! One job: what it is, what it did, what it will do, and where it went.
+
+use cogworker_client::history::HistoryQuery;
+use cogworker_client::{EntryFilter, SearchOrder};
+use cogworker_core::formats::{AttemptOutcome, AttemptRecord, EndedRun, JobState, RunStatus, Status};
+use cogworker_core::raw_job::RawJob;
+use cogworker_core::time::EpochSeconds;
+use serde_json::Value;
+
+use super::listing::Counts;
+use super::place::{Located, Place, Target};
+use super::query::{JobsQuery, State};
+use super::row::{attempts, run_label, run_path, start_of};
+use crate::Ui;
+use crate::display;
+use crate::error::WebError;
+use crate::form::Href;
+
+/// Attempts in the timeline (WEBJ-05).
+const SHOWN_ATTEMPTS: usize = 5;
+/// So many of the newest runs are searched for this job's: what a page can wait for. Its history is a link away.
+const SEARCHED_RUNS: u64 = 5_000;
+/// A job that moved is looked for among so many of each state.
+const SEARCHED_JOBS: u64 = 5_000;
+/// More of a text is a download away.
+const LONGEST_TEXT: usize = 64 << 10;
+/// Lines of a backtrace.
+const LONGEST_TRACE: usize = 200;
+/// A job has custom fields, not hundreds.
+const MOST_FIELDS: usize = 40;
+
+/// What stands beside the list.
+pub(super) enum Panel {
+    Job(Box<Detail>),
+    /// It is not where it was, and nowhere else.
+    Gone(Gone),
+}
+
+pub(super) struct Gone {
+    pub(super) jid: String,
+    pub(super) was: &'static str,
+    pub(super) what: String,
+    pub(super) history: Option<String>,
+}
+
+pub(super) struct Detail {
+    pub(super) target: Target,
+    pub(super) state: State,
+    pub(super) title: String,
+    pub(super) jid: String,
+    pub(super) is_job: bool,
+    /// It was looked for elsewhere: where it was.
+    pub(super) moved_from: Option<&'static str>,
+    pub(super) attempts_line: Option<String>,
+    pub(super) next_run: Option<EpochSeconds>,
+    pub(super) running: Option<super::place::Runs>,
+    pub(super) progress: Option<(u8, String)>,
+    pub(super) error: Option<ErrorPart>,
+    pub(super) attempts: Vec<AttemptPart>,
+    pub(super) attempts_total: usize,
+    pub(super) args: String,
+    pub(super) args_cut: bool,
+    pub(super) times: Vec<(&'static str, EpochSeconds)>,
+    pub(super) queue: Option<String>,
+    pub(super) facts: Vec<(String, String)>,
+    pub(super) raw: String,
+    pub(super) raw_cut: bool,
+    pub(super) raw_href: String,
+    pub(super) size: String,
+    pub(super) history: Option<String>,
+    pub(super) runs: Vec<RunPart>,
+    pub(super) previous: Option<String>,
+    pub(super) next: Option<String>,
+}
+
+pub(super) struct ErrorPart {
+    pub(super) class: String,
+    pub(super) message: String,
+    pub(super) trace: Vec<String>,
+    /// The other jobs with it.
+    pub(super) href: String,
+}
+
+pub(super) struct AttemptPart {
+    pub(super) number: u32,
+    pub(super) outcome: &'static str,
+    pub(super) mark: &'static str,
+    pub(super) at: EpochSeconds,
+    pub(super) error: String,
+    pub(super) trace: Vec<String>,
+}
+
+pub(super) struct RunPart {
+    pub(super) failed: bool,
+    pub(super) at: EpochSeconds,
+    pub(super) took: String,
+}
+
+/// The panel that the address asks for, if any.
+pub(super) async fn load(ui: &Ui, query: &JobsQuery, counts: &Counts) -> Result<Option<Panel>, WebError> {
+    let client = ui.client();
+    let here = match &query.entry {
+        Some(target) => target.find(client).await?,
+        None => None,
+    };
+    let was = query.entry.as_ref().map(|target| target.place.state().set_name());
+    let (located, moved_from) = match (here, &query.selected) {
+        (Some(located), _) => (Some(located), None),
+        (None, Some(jid)) => (by_jid(ui, query, counts, jid).await?, was),
+        (None, None) if query.entry.is_none() => return Ok(None),
+        (None, None) => (None, was),
+    };
+    Ok(Some(match located {
+        Some(located) => Panel::Job(Box::new(detail(ui, query, located, moved_from).await?)),
+        None => Panel::Gone(gone(ui, query.selected.as_deref(), was).await?),
+    }))
+}
+
+/// A job by its jid, in the view's own state first.
+async fn by_jid(ui: &Ui, query: &JobsQuery, counts: &Counts, jid: &str) -> Result<Option<Located>, WebError> {
+    let client = ui.client();
+    let filter = EntryFilter::new().jid(jid);
+    let mut running = counts.running.iter().enumerate();
+    let mut places = vec![Place::Retry, Place::Dead, Place::Schedule];
+    let mut queues: Vec<_> = counts.queues.iter().filter(|queue| queue.size.unwrap_or(0) > 0).collect();
+    queues.sort_by_key(|queue| Some(&queue.name) != query.queue.as_ref());
+    places.extend(queues.iter().map(|queue| Place::Queue(queue.name.clone())));
+    places.sort_by_key(|place| place.state() != query.state);
+    if let Some((at, job)) = running
+        .find(|(_, job)| RawJob::parse(job.work.payload.get().as_bytes()).is_ok_and(|job| job.jid() == jid))
+    {
+        return Ok(Some(Located::running(at as u64, job)));
+    }
+    let mut left = 4 * SEARCHED_JOBS;
+    for place in places {
+        let most = SEARCHED_JOBS.min(left);
+        let newest = SearchOrder::LastFirst;
+        let page = match (place.set(client), &place) {
+            (Some(set), Place::Dead) => set.search(&filter, newest, 0, most).await?,
+            (Some(set), _) => set.search(&filter, SearchOrder::NextFirst, 0, most).await?,
+            (None, Place::Queue(queue)) => client.queue(queue).search(&filter, newest, 0, most).await?,
+            (None, _) => continue,
+        };
+        if let Some(found) = page.found.into_iter().next() {
+            let target = Target { place, entry: found.entry };
+            return Ok(Some(Located { target, raw: found.raw, score: found.score, running: None }));
+        }
+        left -= page.looked_at.min(left);
+        if left == 0 {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+async fn gone(ui: &Ui, jid: Option<&str>, was: Option<&'static str>) -> Result<Gone, WebError> {
+    let was = was.unwrap_or("this list");
+    let Some(jid) = jid else {
+        let what = "Somebody deleted it, or it has run.".to_owned();
+        return Ok(Gone { jid: String::new(), was, what, history: None });
+    };
+    let (status, runs) = tokio::join!(ui.client().status(jid), runs_of(ui, jid));
+    let what = match (status.ok().flatten().map(|status| status.state), runs.first()) {
+        (_, Some(run)) if run.status == RunStatus::Success => {
+            format!("It ran with success in {}.", took(run))
+        }
+        (_, Some(run)) => format!("Its last run failed: {}", run.error()),
+        (Some(JobState::Complete), None) => "It ran with success.".to_owned(),
+        (Some(JobState::Failed), None) => "It failed.".to_owned(),
+        _ => "It has run, or somebody deleted it.".to_owned(),
+    };
+    Ok(Gone { jid: jid.to_owned(), was, what: display::shortened(&what, 300), history: Some(history(jid)) })
+}
+
+fn history(jid: &str) -> String {
+    Href::new("/history").with("jid", jid).done()
+}
+
+async fn runs_of(ui: &Ui, jid: &str) -> Vec<EndedRun> {
+    // A history that cannot be read breaks no other page.
+    let query = HistoryQuery::new().jid(jid).newest(SEARCHED_RUNS).range(0, 25);
+    ui.client().history().find(&query).await.map(|page| page.runs).unwrap_or_default()
+}
+
+fn took(run: &EndedRun) -> String {
+    display::duration(std::time::Duration::from_secs_f64((run.duration_ms() / 1000.0).max(0.0)))
+}
+
+async fn detail(
+    ui: &Ui,
+    query: &JobsQuery,
+    located: Located,
+    moved_from: Option<&'static str>,
+) -> Result<Detail, WebError> {
+    let Located { target, raw, score, running } = located;
+    let state = target.place.state();
+    let job = RawJob::parse(&raw).ok();
+    let jid = job.as_ref().map(|job| job.jid().to_owned()).unwrap_or_default();
+    let (records, status, runs) = if jid.is_empty() {
+        (Vec::new(), None, Vec::new())
+    } else {
+        let (records, status, runs) =
+            tokio::join!(ui.client().attempts(&jid), ui.client().status(&jid), runs_of(ui, &jid));
+        (records.unwrap_or_default(), status.ok().flatten(), runs)
+    };
+    let class = job.as_ref().map(|job| job.class().to_owned()).unwrap_or_default();
+    let args = match &job {
+        Some(job) => pretty(&ui.args(&class, job.args_json())),
+        None => ui.args("", &start_of(&raw)),
+    };
+    let whole = shown_raw(ui, job.as_ref(), &raw);
+    let text = |name| job.as_ref().and_then(|job| job.text_field(name)).filter(|text| !text.is_empty());
+    let error = text("error_class").or_else(|| text("error_message")).map(|_| {
+        let (class, message) =
+            (text("error_class").unwrap_or_default(), text("error_message").unwrap_or_default());
+        let pattern = cogworker_client::failures::message_pattern(&message);
+        ErrorPart {
+            trace: runs.iter().find(|run| run.status == RunStatus::Failed).map(trace).unwrap_or_default(),
+            href: JobsQuery::of(state).group(&class, &pattern).href(),
+            class,
+            message: display::shortened(&message, LONGEST_TEXT),
+        }
+    });
+    let time = |name| job.as_ref().and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+    let mut times: Vec<(&'static str, EpochSeconds)> = Vec::new();
+    let mut add = |label, at: Option<EpochSeconds>| times.extend(at.map(|at| (label, at)));
+    add("Created", time("created_at"));
+    add("Enqueued", time("enqueued_at"));
+    add("Started", running.as_ref().map(|runs| runs.since));
+    add("First failed", time("failed_at"));
+    add("Died", score.filter(|_| state == State::Dead));
+    add("Next run", score.filter(|_| state != State::Dead));
+    Ok(Detail {
+        title: match (&job, class.is_empty()) {
+            (None, _) => "(unparseable)".to_owned(),
+            (_, true) => "(no class)".to_owned(),
+            _ => display::shortened(&class, 300),
+        },
+        is_job: job.is_some(),
+        moved_from,
+        attempts_line: job.as_ref().and_then(attempts).map(|(failed, most)| match state {
+            State::Dead => format!("{failed} of {most} attempts failed"),
+            _ => format!("attempt {failed} of {most} failed"),
+        }),
+        next_run: score.filter(|_| state != State::Dead),
+        progress: status.as_ref().and_then(progress),
+        error,
+        attempts_total: records.len(),
+        attempts: timeline(&records, &runs),
+        args_cut: args.len() > LONGEST_TEXT,
+        args: cut(args),
+        times,
+        queue: match &target.place {
+            Place::Queue(queue) => Some(queue.clone()),
+            _ => job.as_ref().and_then(|job| job.queue()).map(str::to_owned),
+        },
+        facts: facts(job.as_ref(), &raw, status.as_ref()),
+        raw_cut: whole.len() > LONGEST_TEXT,
+        raw: cut(whole),
+        raw_href: Href::new("/jobs/raw").with("entry", target.to_string()).done(),
+        size: match raw.len() {
+            bytes if bytes < 10_000 => display::counted(bytes as u64, "byte", "bytes"),
+            bytes => display::kibibytes(bytes as u64 / 1024),
+        },
+        history: (!jid.is_empty()).then(|| history(&jid)),
+        runs: runs.iter().take(SHOWN_ATTEMPTS).map(run_part).collect(),
+        previous: None,
+        next: None,
+        running,
+        state,
+        target,
+        jid,
+    })
+    .map(|mut detail| {
+        if query.entry.is_none() {
+            detail.moved_from = None;
+        }
+        detail
+    })
+}
+
+fn run_part(run: &EndedRun) -> RunPart {
+    RunPart { failed: run.status == RunStatus::Failed, at: run.finished_at, took: took(run) }
+}
+
+fn trace(run: &EndedRun) -> Vec<String> {
+    run.backtrace.iter().take(LONGEST_TRACE).map(|line| display::shortened(line, 500)).collect()
+}
+
+fn progress(status: &Status) -> Option<(u8, String)> {
+    let percent = status.pct?.clamp(0.0, 100.0).round() as u8;
+    Some((percent, status.message.clone().map(|text| display::shortened(&text, 300)).unwrap_or_default()))
+}
+
+/// The newest attempts, the newest first (WEBJ-05). Their backtraces are in the history, under the time at which
+/// they failed.
+fn timeline(records: &[AttemptRecord], runs: &[EndedRun]) -> Vec<AttemptPart> {
+    let part = |record: &AttemptRecord| {
+        let failed = runs.iter().filter(|run| run.status == RunStatus::Failed);
+        let apart = |run: &&EndedRun| (run.finished_at.as_f64() - record.failed_at.as_f64()).abs();
+        let run = failed.filter(|run| apart(run) < 1.0).min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        let (outcome, mark) = match record.outcome {
+            AttemptOutcome::Dead => ("failed and died", "dead"),
+            AttemptOutcome::Killed => ("failed and was killed", "dead"),
+            AttemptOutcome::Discarded => ("failed and was given up", "dead"),
+            _ => ("failed", "again"),
+        };
+        let error = match (record.error_class.is_empty(), record.error_message.is_empty()) {
+            (false, false) => format!("{}: {}", record.error_class, record.error_message),
+            _ => format!("{}{}", record.error_class, record.error_message),
+        };
+        AttemptPart {
+            number: record.attempt,
+            outcome,
+            mark,
+            at: record.failed_at,
+            error: display::shortened(&error, 1000),
+            trace: run.map(trace).unwrap_or_default(),
+        }
+    };
+    records.iter().rev().take(SHOWN_ATTEMPTS).map(part).collect()
+}
+
+fn pretty(json: &str) -> String {
+    let value =
+        (json.len() <= LONGEST_TEXT).then(|| serde_json::from_str::<&serde_json::value::RawValue>(json).ok());
+    match value.flatten() {
+        Some(_) => indented(json),
+        None => json.to_owned(),
+    }
+}
+
+/// JSON with line breaks. Its tokens stay as they are: a number is not rounded, and no key moves.
+fn indented(json: &str) -> String {
+    let mut text = String::with_capacity(json.len() * 2);
+    let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
+    let mut chars = json.chars().peekable();
+    let line = |text: &mut String, depth: usize| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n("  ", depth.min(40)));
+    };
+    while let Some(c) = chars.next() {
+        if in_text {
+            text.push(c);
+            in_text = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+            continue;
+        }
+        match c {
+            '"' => {
+                in_text = true;
+                text.push(c);
+            }
+            '[' | '{' => {
+                text.push(c);
+                while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
+                if let Some(end) = chars.next_if(|next| matches!(next, ']' | '}')) {
+                    text.push(end);
+                } else {
+                    depth += 1;
+                    line(&mut text, depth);
+                }
+            }
+            ']' | '}' => {
+                depth = depth.saturating_sub(1);
+                line(&mut text, depth);
+                text.push(c);
+            }
+            ',' => {
+                text.push(c);
+                line(&mut text, depth);
+            }
+            ':' => text.push_str(": "),
+            c if c.is_ascii_whitespace() => {}
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+/// A job as it is stored, with its args as they may be shown.
+pub(super) fn shown_raw(ui: &Ui, job: Option<&RawJob<'_>>, raw: &[u8]) -> String {
+    let text = String::from_utf8_lossy(raw).into_owned();
+    match job {
+        Some(job) => {
+            let args = job.args_json();
+            let shown = ui.args(job.class(), args);
+            // Where the args stand in the job; those that it does not have stand nowhere.
+            let start = (args.as_ptr() as usize).wrapping_sub(raw.as_ptr() as usize);
+            let end = start.saturating_add(args.len());
+            match (text.get(..start), text.get(start..end), text.get(end..)) {
+                (Some(before), Some(found), Some(after)) if found == args && shown != args => {
+                    format!("{before}{shown}{after}")
+                }
+                _ => text,
+            }
+        }
+        None => ui.args("", &text),
+    }
+}
+
+fn cut(text: String) -> String {
+    if text.len() <= LONGEST_TEXT {
+        return text;
+    }
+    let end = (0..=LONGEST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}
+
+/// Fields that have a place of their own.
+const TOLD: [&str; 12] = [
+    "class",
+    "jid",
+    "queue",
+    "args",
+    "retry",
+    "retry_count",
+    "created_at",
+    "enqueued_at",
+    "failed_at",
+    "error_class",
+    "error_message",
+    "unique",
+];
+
+fn facts(job: Option<&RawJob<'_>>, raw: &[u8], status: Option<&Status>) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Some(job) = job {
+        facts.push(("Retries".to_owned(), display::number(u64::from(job.retry_budget()))));
+        if job.is_unique() {
+            facts.push(("Unique".to_owned(), "until executed".to_owned()));
+        }
+        // Of a huge job the raw text is shown, which has them too.
+        let fields = (raw.len() <= LONGEST_TEXT)
+            .then(|| serde_json::from_slice::<serde_json::Map<String, Value>>(raw));
+        let fields = fields.and_then(Result::ok).unwrap_or_default();
+        let own = fields.into_iter().filter(|(name, _)| !TOLD.contains(&name.as_str())).take(MOST_FIELDS);
+        facts.extend(own.map(|(name, value)| (name, display::shortened(&value.to_string(), 300))));
+    }
+    if let Some(status) = status {
+        facts.push(("Status".to_owned(), status.state.name().to_owned()));
+        let own = status.fields.iter().take(MOST_FIELDS);
+        facts.extend(own.map(|(name, value)| (format!("status {name}"), display::shortened(value, 300))));
+    }
+    facts
+}
+
+impl Detail {
+    pub(super) fn can_run(&self) -> bool {
+        self.is_job && matches!(self.state, State::Scheduled | State::Retrying | State::Dead)
+    }
+
+    pub(super) fn can_wait(&self) -> bool {
+        self.is_job && matches!(self.state, State::Scheduled | State::Retrying)
+    }
+
+    pub(super) fn can_delete(&self) -> bool {
+        self.state != State::Running
+    }
+
+    /// What a question calls it.
+    pub(super) fn name(&self) -> &str {
+        if self.is_job { &self.title } else { "unreadable entry" }
+    }
+
+    pub(super) fn run_label(&self) -> &'static str {
+        run_label(self.state)
+    }
+
+    pub(super) fn run_path(&self) -> &'static str {
+        run_path(self.state)
+    }
+
+    pub(super) fn run_icon(&self) -> &'static str {
+        if self.state == State::Scheduled { "play" } else { "retry" }
+    }
+
+    pub(super) fn path(&self, action: &str) -> String {
+        format!("/jobs/{}/{action}", self.state.word())
+    }
+
+    pub(super) fn last_attempt(&self) -> u32 {
+        self.attempts.first().map_or(0, |attempt| attempt.number)
+    }
+
+    pub(super) fn worker_href(&self) -> String {
+        let identity = self.running.as_ref().map(|runs| runs.identity.as_str());
+        Href::new("/workers").with_some("process", identity).done()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_indented_and_otherwise_left_as_it_is() {
+        let json = r#"[1.0, 12345678901234567890, {"b":[], "a":{ },"x":"a, {\"b\": [1]}\\"}]"#;
+        let expected = "[\n  1.0,\n  12345678901234567890,\n  {\n    \"b\": [],\n    \"a\": {},\n    \"x\": \"a, {\\\"b\\\": [1]}\\\\\"\n  }\n]";
+        assert_eq!(pretty(json), expected);
+        assert_eq!(pretty("not json"), "not json");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let text = cut("é".repeat(LONGEST_TEXT));
+        assert!(text.len() <= LONGEST_TEXT + 4 && text.ends_with('…'));
+    }
+}
