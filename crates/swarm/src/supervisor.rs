@@ -176,7 +176,6 @@ impl Supervisor {
     }
 
     fn ended(&mut self, now: Time, id: WorkerId, end: End) {
-        self.dead.lost(id);
         if let Some(index) = self.leaving.iter().position(|it| it.worker.id == id) {
             let left = self.leaving.swap_remove(index);
             let failed = match end {
@@ -214,11 +213,11 @@ impl Supervisor {
         self.bury(worker, end);
     }
 
-    /// What a worker held that did not give it back is recovered by another one.
+    /// What a worker held that did not give it back is recovered by another one. Exit code 0 does not say that it did:
+    /// a job can end its process with any code.
     fn bury(&mut self, worker: Worker, end: End) {
-        if end != End::Clean {
-            worker.identity.into_iter().for_each(|identity| self.dead.add(identity));
-        }
+        let held_jobs = worker.ready_at.is_some() && end != End::Clean;
+        worker.identity.into_iter().for_each(|identity| self.dead.add(identity, held_jobs));
     }
 
     /// What is due.

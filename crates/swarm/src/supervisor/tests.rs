@@ -353,7 +353,7 @@ fn without_phases_a_place_is_filled_when_its_worker_is_gone() {
     world.ends(second, End::Failed);
     assert_eq!(world.told, [], "nobody is ready to recover what it held");
     world.gets_ready(world.newest());
-    assert_eq!(world.told.len(), 1);
+    assert_eq!(world.told.len(), 2);
 }
 
 #[test]
@@ -394,11 +394,43 @@ fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
 }
 
 #[test]
-fn what_ended_clean_is_not_recovered() {
+fn what_a_worker_held_is_recovered_whatever_its_exit_code_was() {
+    // A job may end its process with code 0.
+    for end in [End::Clean, End::Signalled, End::Failed] {
+        let mut world = World::ready(2, false);
+        let [first, second] = world.ids()[..] else { panic!("two") };
+        world.ends(second, end);
+        assert_eq!(world.told, [(first, format!("id-{}", second.0))]);
+    }
+}
+
+#[test]
+fn what_a_worker_that_is_told_to_stop_was_to_recover_another_one_is_told_of_at_once() {
+    let mut world = World::ready(3, true);
+    world.ends(world.newest(), End::Failed);
+    let (first, dead) = world.told[0].clone();
+    world.asked(Request::Restart);
+    while world.alive[&first].term_at.is_none() {
+        world.gets_ready(world.newest());
+    }
+    // It may still have running jobs for long.
+    let again: Vec<_> = world.told[1..].iter().filter(|(_, it)| *it == dead).collect();
+    assert!(again.len() == 1 && again[0].0 != first, "{:?}", world.told);
+}
+
+#[test]
+fn at_the_end_only_those_are_named_whose_jobs_nobody_recovers() {
     let mut world = World::ready(2, false);
-    world.ends(world.newest(), End::Clean);
-    world.all_get_ready();
-    assert_eq!(world.told, []);
+    let [first, second] = world.ids()[..] else { panic!("two") };
+    world.ends(first, End::Failed);
+    world.asked(Request::Stop(Signal::Term));
+    // One is stopped while it starts, one had given everything back.
+    world.ends(world.newest(), End::Signalled);
+    world.ends(second, End::Clean);
+    assert_eq!(world.exits, [true]);
+    let identity = format!("id-{}", first.0);
+    assert_eq!(world.noted(|note| *note == Note::NoOneRecovers { identity: identity.clone() }), 1);
+    assert_eq!(world.noted(|note| matches!(note, Note::NoOneRecovers { .. })), 1);
 }
 
 #[test]
