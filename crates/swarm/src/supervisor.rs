@@ -208,9 +208,9 @@ impl Supervisor {
             place.respawn_at = Some(now + pause);
         }
         let ready = worker.ready_at.is_some();
-        self.restart_broke();
         self.log(Note::Died { worker: id, place: at, end, ready, failures, pause });
         self.bury(worker, end);
+        self.restart_broke(now);
     }
 
     /// What a worker held that did not give it back is recovered by another one. Exit code 0 does not say that it did:

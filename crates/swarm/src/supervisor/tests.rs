@@ -271,7 +271,6 @@ fn a_new_program_that_fails_or_is_late_ends_the_restart_and_nobody_is_replaced()
         let mut world = World::ready(3, true);
         let old = world.ids();
         world.asked(Request::Restart);
-        world.asked(Request::Restart);
         if late {
             world.passes(SECOND * 300);
             world.leavers_end();
@@ -336,6 +335,60 @@ fn leavers_that_take_their_time_hold_a_further_restart_up_and_not_the_first() {
     assert_eq!(world.ids().len(), 4);
     world.leavers_end();
     assert_eq!(world.ids().len(), 3);
+}
+
+#[test]
+fn a_restart_that_is_asked_for_while_another_one_fails_follows() {
+    // What was deployed in between may be the cure.
+    for late in [false, true] {
+        let mut world = World::ready(2, true);
+        let old: BTreeSet<_> = world.ids().into_iter().collect();
+        world.asked(Request::Restart);
+        world.asked(Request::Restart);
+        if late {
+            world.passes(SECOND * 300);
+        } else {
+            world.ends(world.newest(), End::Failed);
+        }
+        assert_eq!(world.noted(|note| matches!(note, Note::ReplacementFailed { .. })), 1);
+        assert!(world.status.restarting);
+        for _ in 0..2 {
+            world.leavers_end();
+            world.gets_ready(world.newest());
+        }
+        world.leavers_end();
+        assert!(old.is_disjoint(&world.ids().into_iter().collect()), "late: {late}");
+        assert!(!world.status.restarting && world.working() == 2);
+    }
+}
+
+#[test]
+fn without_phases_another_restart_replaces_a_new_program_that_hangs_or_fails() {
+    // Asked for after the old ones were gone, and while one of them still was there.
+    for (early, end) in [(false, None), (true, Some(End::Failed))] {
+        let mut world = World::ready(2, false);
+        let [first, second] = world.ids()[..] else { panic!("two") };
+        world.asked(Request::Restart);
+        world.ends(first, End::Clean);
+        if early {
+            world.asked(Request::Restart);
+        }
+        let mut new = vec![world.newest()];
+        match end {
+            Some(end) => world.ends(new[0], end),
+            None => {
+                world.ends(second, End::Clean);
+                new.push(world.newest());
+                world.passes(SECOND * 1000);
+                world.asked(Request::Restart);
+            }
+        }
+        world.leavers_end();
+        world.all_get_ready();
+        assert_eq!(world.working(), 2);
+        assert!(!world.ids().iter().any(|id| new.contains(id)), "{:?}", world.ids());
+        assert!(!world.status.restarting);
+    }
 }
 
 #[test]
