@@ -142,6 +142,10 @@ fn a_worker_that_cannot_be_started_at_all_is_tried_again_and_named() -> TestResu
     kill(*swarm.workers().first().ok_or("no worker")?, "KILL")?;
     let text = format!("failed to start a worker in place 0: {}: No such file", worker.display());
     swarm.reach("it is told", |it| !it.logged(&text).is_empty())?;
+    // How the killed one ended, and what it wrote, is not said of this one.
+    let ended = "worker (not started) in place 0 ended before it was ready (not started)";
+    swarm.reach("its end is told", |it| !it.logged(ended).is_empty())?;
+    assert_eq!(swarm.logged("worker (not started) wrote last"), [""; 0]);
     std::fs::rename(swarm.release.folder().join("away"), &worker)?;
     swarm.reach("it is ready again", |it| it.logged("is ready").len() == 2)
 }
