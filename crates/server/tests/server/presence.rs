@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use cogworker_server::App;
-use cogworker_testing::wait_until;
+use cogworker_testing::{FaultProxy, wait_until};
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now};
+use crate::support::{Gate, Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now, start_worker};
 
 fn gated(gate: &Gate) -> App {
     let gate = gate.clone();
@@ -63,6 +63,23 @@ async fn a_heartbeat_tells_who_lives_and_what_it_reads_beat_01_to_05_pset_01() -
     assert_eq!((seen.len(), seen[0].busy, seen[0].quiet), (1, 0, false));
     assert_eq!((seen[0].info.pid, &seen[0].identity), (std::process::id(), &worker.identity));
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_during_the_first_beat_leaves_no_trace_of_a_process_that_is_gone() -> TestResult {
+    let site = Site::start().await?;
+    let proxy = FaultProxy::start(&site.redis)?;
+    // Carried out, and not known to be: it is made again half a second later.
+    proxy.cut_before_reply_to(b"cogworker:last_beat");
+    let worker = start_worker(&proxy.url(), App::new(()), |_| {})?;
+    let process = worker.key("process");
+    reach("the first beat", || site.int(&["EXISTS", &process]) == 1)?;
+    worker.stop().await?;
+    assert_eq!(site.int(&["EXISTS", &process]), 0);
+    for set in ["cogworker:processes", "cogworker:inprogress_identities"] {
+        assert_eq!(site.int(&["SCARD", set]), 0, "{set}");
+    }
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
