@@ -113,6 +113,7 @@ impl Supervisor {
             }
             Event::NotStarted { worker } => self.ended(now, worker, End::Failed),
             Event::Ready { worker } => self.ready(now, worker),
+            Event::Recovers { worker, identity } => self.dead.recovers(now, worker, &identity),
             Event::Recovered { identity } => self.dead.recovered(&identity),
             Event::Memory { worker, kb } => self.memory(now, worker, kb),
             Event::Ended { worker, end } => self.ended(now, worker, end),

@@ -221,6 +221,7 @@ impl Running {
         match report {
             Report::Ready => self.happened(Event::Ready { worker }),
             Report::Serves(serves) => self.health.serves(worker, serves),
+            Report::Recovers { identity } => self.happened(Event::Recovers { worker, identity }),
             Report::Recovered { identity } => self.happened(Event::Recovered { identity }),
         }
     }

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::{Time, WorkerId};
 
+/// Whoever does not even say that it sees to it is stuck, or frozen.
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
+
 /// Whoever has not recovered something by then is stuck, or works through many suspects: that two do it is safe.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(90);
 
@@ -30,6 +33,14 @@ impl Dead {
         self.entries.push(Entry { identity, held_jobs, assigned: None, last: None });
     }
 
+    /// Whoever was told sees to it: that may take its time.
+    pub(super) fn recovers(&mut self, now: Time, worker: WorkerId, identity: &str) {
+        let theirs = |it: &&mut Entry| it.identity == identity && it.last == Some(worker);
+        if let Some(entry) = self.entries.iter_mut().find(theirs) {
+            entry.assigned = Some((worker, now + RECOVERY_LIMIT));
+        }
+    }
+
     pub(super) fn recovered(&mut self, identity: &str) {
         self.entries.retain(|it| it.identity != identity);
     }
@@ -47,8 +58,10 @@ impl Dead {
             let mut in_turn = after.iter().chain(before).copied();
             let first = in_turn.next()?;
             let worker = if entry.last == Some(first) { in_turn.next().unwrap_or(first) } else { first };
+            // Told again at once it would have to do it again and again, when it goes on.
+            let limit = if entry.last == Some(worker) { RECOVERY_LIMIT } else { ANSWER_LIMIT };
             entry.last = Some(worker);
-            entry.assigned = Some((worker, now + RECOVERY_LIMIT));
+            entry.assigned = Some((worker, now + limit));
             Some((worker, entry.identity.clone()))
         });
         assigned.collect()

@@ -50,6 +50,11 @@ pub(crate) enum Event {
     Ready {
         worker: WorkerId,
     },
+    /// It sees to what it was told of.
+    Recovers {
+        worker: WorkerId,
+        identity: String,
+    },
     Recovered {
         identity: String,
     },

@@ -435,6 +435,7 @@ fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
     world.ends(world.ids()[0], End::Failed);
     world.all_get_ready();
     let first = world.told[0].clone();
+    world.happens(Event::Recovers { worker: first.0, identity: first.1.clone() });
     world.passes(SECOND * 89);
     assert_eq!(world.told.len(), 1);
     world.passes(SECOND);
@@ -443,6 +444,22 @@ fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
     // Whoever it was: it is done.
     world.happens(Event::Recovered { identity: first.1 });
     world.passes(SECOND * 1000);
+    assert_eq!(world.told.len(), 2);
+}
+
+#[test]
+fn when_a_worker_does_not_even_answer_another_one_is_told_soon() {
+    let mut world = World::ready(3, false);
+    world.ends(world.ids()[0], End::Failed);
+    let first = world.told[0].clone();
+    world.passes(SECOND * 3);
+    assert_eq!(world.told.len(), 2);
+    assert!(world.told[1].0 != first.0 && world.told[1].1 == first.1, "{:?}", world.told);
+    // One that is all alone is not told ever more often.
+    let mut world = World::ready(1, false);
+    world.ends(world.newest(), End::Failed);
+    world.all_get_ready();
+    world.passes(SECOND * 60);
     assert_eq!(world.told.len(), 2);
 }
 
