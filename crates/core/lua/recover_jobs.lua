@@ -1,5 +1,6 @@
 -- Puts jobs that a dead process held back on their queues, each once; one that was recovered too often is buried.
 -- Whether the process is dead is decided in here, on Redis's clock: its presence is gone and its last beat is old.
+-- With a threshold of 0 its presence alone decides: that clock may have been set back since the last beat.
 -- KEYS[1] its in-progress LIST; KEYS[2] its process HASH; KEYS[3] last beat HASH; KEYS[4] in-progress identities SET;
 --   KEYS[5] queues SET; KEYS[6] live queues ZSET; KEYS[7] dead ZSET; KEYS[8] repeat orphans LIST;
 --   KEYS[9] failed STRING; KEYS[10] throughput HASH; KEYS[11..] what the operations name by position (LISTs, STRINGs, HASHes)
@@ -22,9 +23,10 @@ local inprogress, identity = KEYS[1], ARGV[2]
 local now = redis.pcall('TIME')
 now = tonumber(now.err and ARGV[8] or now[1])
 
-local beat = redis.pcall('HGET', KEYS[3], identity)
+local threshold = tonumber(ARGV[3])
+local beat = threshold > 0 and redis.pcall('HGET', KEYS[3], identity)
 beat = type(beat) == 'string' and tonumber(beat)
-if redis.call('EXISTS', KEYS[2]) == 1 or (beat and now - beat < tonumber(ARGV[3])) then
+if redis.call('EXISTS', KEYS[2]) == 1 or (beat and now - beat < threshold) then
   return { call, 1, '', -1, {}, '', 0, '' }
 end
 

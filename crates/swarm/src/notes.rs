@@ -11,8 +11,9 @@ use crate::supervisor::{End, Note, WorkerId};
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pids: BTreeMap<WorkerId, u32>,
-    /// How the one that is being told of ended.
-    ended: Option<(ExitStatus, Vec<String>)>,
+    /// How the one that is being told of ended. What follows from it may be that the next one cannot be started, which
+    /// is told before all about this one is.
+    ended: Option<(WorkerId, ExitStatus, Vec<String>)>,
 }
 
 impl Notes {
@@ -21,8 +22,8 @@ impl Notes {
     }
 
     /// What is said next is about this end.
-    pub(crate) fn ending(&mut self, status: ExitStatus, lines: Vec<String>) {
-        self.ended = Some((status, lines));
+    pub(crate) fn ending(&mut self, id: WorkerId, status: ExitStatus, lines: Vec<String>) {
+        self.ended = Some((id, status, lines));
     }
 
     /// All about this one was said.
@@ -35,7 +36,7 @@ impl Notes {
         match note {
             Note::Ready { worker, place } => info!("worker {} in place {place} is ready", self.name(worker)),
             Note::Died { worker, place, end, ready, failures, pause } => {
-                let how = self.how();
+                let how = self.how(worker);
                 let name = self.name(worker);
                 let when = if ready { "" } else { " before it was ready" };
                 let next = match pause.as_secs() {
@@ -51,12 +52,12 @@ impl Notes {
                     error!("{text}")
                 }
                 if end != End::Clean {
-                    self.tell_last_lines(&name);
+                    self.tell_last_lines(worker);
                 }
             }
             Note::Left { worker, failed: false } => info!("worker {} has stopped", self.name(worker)),
             Note::Left { worker, failed: true } => {
-                warn!("worker {} has stopped, but not well ({})", self.name(worker), self.how());
+                warn!("worker {} has stopped, but not well ({})", self.name(worker), self.how(worker));
             }
             Note::Killed { worker } => {
                 error!("worker {} did not stop in time: it is killed", self.name(worker));
@@ -69,13 +70,13 @@ impl Notes {
                 let name = self.name(worker);
                 let why = match late {
                     true => "was not ready in time".to_owned(),
-                    false => format!("ended before it was ready ({})", self.how()),
+                    false => format!("ended before it was ready ({})", self.how(worker)),
                 };
                 error!(
                     "the restart is given up: worker {name}, for place {place}, {why}; {kept} workers go on, \
                      {replaced} of them were replaced before"
                 );
-                self.tell_last_lines(&name);
+                self.tell_last_lines(worker);
             }
             Note::OverMemory { worker, kb } => {
                 warn!("worker {} takes {} MB: it is replaced", self.name(worker), kb / 1024);
@@ -92,12 +93,15 @@ impl Notes {
         self.pids.get(&id).map_or_else(|| "(not started)".to_owned(), u32::to_string)
     }
 
-    fn how(&self) -> String {
-        self.ended.as_ref().map_or_else(|| "not started".to_owned(), |(status, _)| status.to_string())
+    fn how(&self, id: WorkerId) -> String {
+        let ended = self.ended.as_ref().filter(|(ended, ..)| *ended == id);
+        ended.map_or_else(|| "not started".to_owned(), |(_, status, _)| status.to_string())
     }
 
-    fn tell_last_lines(&self, name: &str) {
-        for line in self.ended.iter().flat_map(|(_, lines)| lines) {
+    fn tell_last_lines(&self, id: WorkerId) {
+        let name = self.name(id);
+        let ended = self.ended.iter().filter(|(ended, ..)| *ended == id);
+        for line in ended.flat_map(|(.., lines)| lines) {
             error!("worker {name} wrote last: {line}");
         }
     }

@@ -1,6 +1,5 @@
 //! What the service manager (systemd) hears; without one, nothing.
 
-use std::io;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -50,7 +49,7 @@ impl Service {
 
     fn tell(&mut self, states: &[NotifyState<'_>]) {
         match sd_notify::notify(states) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound && !self.complained => {
+            Err(error) if !self.complained => {
                 self.complained = true;
                 warn!("could not tell the service manager how it goes: {error}");
             }

@@ -113,6 +113,7 @@ impl Supervisor {
             }
             Event::NotStarted { worker } => self.ended(now, worker, End::Failed),
             Event::Ready { worker } => self.ready(now, worker),
+            Event::Recovers { worker, identity } => self.dead.recovers(now, worker, &identity),
             Event::Recovered { identity } => self.dead.recovered(&identity),
             Event::Memory { worker, kb } => self.memory(now, worker, kb),
             Event::Ended { worker, end } => self.ended(now, worker, end),
@@ -176,7 +177,6 @@ impl Supervisor {
     }
 
     fn ended(&mut self, now: Time, id: WorkerId, end: End) {
-        self.dead.lost(id);
         if let Some(index) = self.leaving.iter().position(|it| it.worker.id == id) {
             let left = self.leaving.swap_remove(index);
             let failed = match end {
@@ -209,16 +209,16 @@ impl Supervisor {
             place.respawn_at = Some(now + pause);
         }
         let ready = worker.ready_at.is_some();
-        self.restart_broke();
         self.log(Note::Died { worker: id, place: at, end, ready, failures, pause });
         self.bury(worker, end);
+        self.restart_broke(now);
     }
 
-    /// What a worker held that did not give it back is recovered by another one.
+    /// What a worker held that did not give it back is recovered by another one. Exit code 0 does not say that it did:
+    /// a job can end its process with any code.
     fn bury(&mut self, worker: Worker, end: End) {
-        if end != End::Clean {
-            worker.identity.into_iter().for_each(|identity| self.dead.add(identity));
-        }
+        let held_jobs = worker.ready_at.is_some() && end != End::Clean;
+        worker.identity.into_iter().for_each(|identity| self.dead.add(identity, held_jobs));
     }
 
     /// What is due.

@@ -221,25 +221,26 @@ impl Running {
         match report {
             Report::Ready => self.happened(Event::Ready { worker }),
             Report::Serves(serves) => self.health.serves(worker, serves),
+            Report::Recovers { identity } => self.happened(Event::Recovers { worker, identity }),
             Report::Recovered { identity } => self.happened(Event::Recovered { identity }),
         }
     }
 
     fn look_for_ends(&mut self) {
-        let mut ended = Vec::new();
-        for (id, worker) in &mut self.workers {
-            if let Some(status) = worker.ended() {
-                ended.push((*id, status));
-            }
-        }
+        let ended: Vec<_> =
+            self.workers.iter_mut().filter_map(|(id, worker)| Some((*id, worker.ended()?))).collect();
+        // Whose number may be another's from now on gets no signal any more.
+        let ended: Vec<_> = ended
+            .into_iter()
+            .filter_map(|(id, status)| Some((id, status, self.workers.remove(&id)?)))
+            .collect();
         adopted::reap(|pid| self.workers.values().any(|worker| worker.pid() == pid));
-        for (id, status) in ended {
+        for (id, status, worker) in ended {
             // What it said before comes before.
             while let Ok(heard) = self.heard.1.try_recv() {
                 self.hear(heard);
             }
-            let Some(worker) = self.workers.remove(&id) else { continue };
-            self.notes.ending(status, worker.last_lines());
+            self.notes.ending(id, status, worker.last_lines());
             self.happened(Event::Ended { worker: id, end: end_of(status) });
             self.notes.over(id);
             self.health.ended(id);

@@ -93,7 +93,7 @@ pub enum Recovered {
 /// The limits of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct RecoveryLimits {
-    /// How long a process must have been silent (ORPH-06, ORPH-07).
+    /// How long a process must have been silent (ORPH-06, ORPH-07); 0 when its end was seen.
     pub orphan_threshold: Duration,
     /// How often a job may be recovered before it is dead (MAXO-01).
     pub max_orphanings: u32,

@@ -99,6 +99,23 @@ async fn a_process_that_lives_or_beat_lately_is_left_alone_orph_03_orph_06() -> 
 }
 
 #[tokio::test]
+async fn whose_end_was_seen_is_dead_though_the_clock_was_set_back_since_its_last_beat() -> Outcome {
+    let (server, redis) = start().await?;
+    let ahead = (server_time(&server) + 3600).to_string();
+    server.cli(&["LPUSH", LIST, "job"]);
+    server.cli(&["HSET", "cogworker:last_beat", DEAD, &ahead]);
+    let limits = RecoveryLimits { orphan_threshold: Duration::ZERO, ..LIMITS };
+    let recover = || scripts::recover_jobs(&redis, DEAD, limits, vec![orphan("job", "q")]);
+    // Its presence says the contrary.
+    server.cli(&["HSET", "cogworker:process:gone:1:aaaaaaaaaaaa", "info", "{}"]);
+    assert!(matches!(recover().await?, Recovered::Alive));
+    server.cli(&["DEL", "cogworker:process:gone:1:aaaaaaaaaaaa"]);
+    assert!(matches!(recover().await?, Recovered::Dead { left: 0, .. }));
+    assert_eq!(list(&server, "cogworker:queue:q"), ["job"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn an_old_or_unreadable_stamp_is_no_sign_of_life_orph_07_orph_08() -> Outcome {
     let (server, redis) = start().await?;
     let old = (server_time(&server) - 301).to_string();

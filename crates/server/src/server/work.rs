@@ -34,6 +34,9 @@ use crate::services::watchdog::keep_turning;
 /// How often dead processes are looked for; it counts into how long a running lock holds.
 const RECOVERY_PERIOD: Duration = Duration::from_secs(60);
 
+/// How long signing off may hold up the end of a process that mostly never signed on.
+const SIGN_OFF: Duration = Duration::from_secs(1);
+
 impl Server {
     pub(super) async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
         let Self { config, mut registry, identity, hostname, commands, stop, limits, mut link, watched: _ } =
@@ -73,6 +76,8 @@ impl Server {
         // No job is taken before others can see that this process lives (LIFE-01).
         if !heartbeat.first(&stop).await {
             info!("stopped before redis was reached");
+            // A beat that was under way may have been carried out: nobody is to see a process that is gone.
+            drop(timeout(SIGN_OFF, scripts::remove_presence(&redis, &identity)).await);
             redis.close().await;
             return Ok(());
         }

@@ -32,6 +32,11 @@ pub enum Report {
     Ready,
     /// Whether it takes jobs now, whenever that changes.
     Serves(bool),
+    /// It was told of a dead worker, and sees to it: one that is stuck does not say so.
+    Recovers {
+        /// Who that was.
+        identity: String,
+    },
     /// What a dead worker held is back.
     Recovered {
         /// Who that was.
@@ -77,6 +82,7 @@ impl fmt::Display for Report {
         match self {
             Self::Ready => f.write_str("ready"),
             Self::Serves(serves) => write!(f, "serves {serves}"),
+            Self::Recovers { identity } => write!(f, "recovers {identity}"),
             Self::Recovered { identity } => write!(f, "recovered {identity}"),
         }
     }
@@ -89,6 +95,7 @@ impl FromStr for Report {
         match line.split_once(' ') {
             None if line == "ready" => Ok(Self::Ready),
             Some(("serves", serves)) => Ok(Self::Serves(serves.parse().map_err(drop)?)),
+            Some(("recovers", identity)) => Ok(Self::Recovers { identity: identity.to_owned() }),
             Some(("recovered", identity)) => Ok(Self::Recovered { identity: identity.to_owned() }),
             _ => Err(()),
         }
@@ -108,9 +115,9 @@ mod tests {
         }
         let dead = Order::Dead { identity: identity.clone() };
         assert_eq!(dead.to_string().parse(), Ok(dead));
-        for report in
-            [Report::Ready, Report::Serves(true), Report::Serves(false), Report::Recovered { identity }]
-        {
+        let recovers = Report::Recovers { identity: identity.clone() };
+        let recovered = Report::Recovered { identity };
+        for report in [Report::Ready, Report::Serves(true), Report::Serves(false), recovers, recovered] {
             assert_eq!(report.to_string().parse(), Ok(report));
         }
     }

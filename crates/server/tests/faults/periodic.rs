@@ -221,7 +221,8 @@ async fn a_run_until_executed_keeps_its_lock_through_a_crash_and_its_recovery_ti
     reach("later slots fire again", || second.said(&format!("ran {TICK}")) >= 2)?;
     let fired = |program: &Program| program.lines("fired a periodic job").len();
     assert_eq!(fired(&first), 1);
-    assert!(fired(&second) >= 1);
+    // The job may run before it is logged that it was fired.
+    reach("it is told", || fired(&second) >= 1)?;
     second.stop()?;
     assert_ne!(lock(), Some(jid), "the recovered run gave it back");
     Ok(())

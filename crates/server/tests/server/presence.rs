@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use cogworker_server::App;
-use cogworker_testing::wait_until;
+use cogworker_testing::{Fault, FaultProxy, wait_until};
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now};
+use crate::support::{Gate, Numbered, Seen, Site, TestResult, Worker, reach, seconds_from_now, start_worker};
 
 fn gated(gate: &Gate) -> App {
     let gate = gate.clone();
@@ -63,6 +63,32 @@ async fn a_heartbeat_tells_who_lives_and_what_it_reads_beat_01_to_05_pset_01() -
     assert_eq!((seen.len(), seen[0].busy, seen[0].quiet), (1, 0, false));
     assert_eq!((seen[0].info.pid, &seen[0].identity), (std::process::id(), &worker.identity));
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_during_the_first_beat_leaves_no_trace_of_a_process_that_is_gone() -> TestResult {
+    let site = Site::start().await?;
+    let proxy = FaultProxy::start(&site.redis)?;
+    // So that Redis knows the script, and one call is enough.
+    let earlier = site.worker(App::new(()))?;
+    reach("an earlier worker's beat", || site.int(&["EXISTS", &earlier.key("process")]) == 1)?;
+    earlier.stop().await?;
+    site.run(&["CLIENT", "PAUSE", "60000", "WRITE"])?;
+    let worker = start_worker(&proxy.url(), App::new(()), |_| {})?;
+    let process = worker.key("process");
+    reach("the beat is under way", || {
+        site.text(&["CLIENT", "LIST"]).lines().any(|client| client.contains("flags=b"))
+    })?;
+    // It is carried out, and its process does not hear of it.
+    proxy.set(Fault::SwallowReplies);
+    site.run(&["CLIENT", "UNPAUSE"])?;
+    reach("the first beat", || site.int(&["EXISTS", &process]) == 1)?;
+    worker.stop().await?;
+    for set in ["cogworker:processes", "cogworker:inprogress_identities"] {
+        reach("it is signed off", || site.int(&["SCARD", set]) == 0)?;
+    }
+    assert_eq!(site.int(&["EXISTS", &process]), 0);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

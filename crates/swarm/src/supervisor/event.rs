@@ -29,7 +29,7 @@ pub(crate) enum Signal {
 /// How a worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With exit code 0: nothing of it is left.
+    /// With exit code 0: as asked, or because a job ended the process.
     Clean,
     /// By a signal to stop, which it did not handle (yet).
     Signalled,
@@ -49,6 +49,11 @@ pub(crate) enum Event {
     },
     Ready {
         worker: WorkerId,
+    },
+    /// It sees to what it was told of.
+    Recovers {
+        worker: WorkerId,
+        identity: String,
     },
     Recovered {
         identity: String,

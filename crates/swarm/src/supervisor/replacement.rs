@@ -52,7 +52,11 @@ impl Supervisor {
         // Asked to run new code, it is not to be quiet any longer.
         let was_quiet = std::mem::take(&mut self.quiet);
         if self.replacements.is_restart() {
-            if !std::mem::replace(&mut self.replacements.again, true) {
+            self.replacements.was_quiet |= was_quiet;
+            // Only the new program is under way, which may hang: what was deployed meanwhile may be the cure.
+            if !self.rules.phased && self.places.iter().all(|place| place.awaits.is_none()) {
+                self.begin_restart(now);
+            } else if !std::mem::replace(&mut self.replacements.again, true) {
                 self.log(Note::RestartFollows);
             }
             return;
@@ -141,11 +145,14 @@ impl Supervisor {
         }
     }
 
-    /// A restart of all at once ends where the new program fails: what follows is the pauses' affair.
-    pub(super) fn restart_broke(&mut self) {
+    /// A restart of all at once ends where the new program fails: what follows is the pauses' affair, or that of the
+    /// restart that was asked for meanwhile.
+    pub(super) fn restart_broke(&mut self, now: Time) {
         if !self.rules.phased && self.replacements.is_restart() {
             self.replacements.began = None;
-            self.replacements.again = false;
+            if std::mem::take(&mut self.replacements.again) {
+                self.begin_restart(now);
+            }
         }
     }
 
@@ -160,7 +167,8 @@ impl Supervisor {
         }
     }
 
-    /// The new program does not work: whoever still runs stays.
+    /// The new program does not work: whoever still runs stays. A restart that was asked for meanwhile follows: its
+    /// program may be another one.
     pub(super) fn replacement_failed(&mut self, now: Time, at: usize, id: WorkerId, late: bool) {
         let why = self.replacements.under_way.take().map(|(_, why)| why);
         let place = &mut self.places[at];
@@ -169,22 +177,22 @@ impl Supervisor {
             pause = place.backoff.failed(None);
             place.respawn_at = Some(now + pause);
         }
-        let place = &mut self.places[at];
-        match why {
-            Some(Why::Memory) => {
-                let rest = place.memory.failed(None).max(pause);
-                place.memory_rest_until = now + rest;
-            }
-            _ => {
-                self.quiet |= self.replacements.was_quiet;
-                self.replacements.queue.clear();
-                self.replacements.again = false;
-                self.replacements.began = None;
-            }
-        }
         let kept = self.places.iter().filter(|place| place.current.is_some()).count();
         let replaced = self.replacements.replaced;
         self.log(Note::ReplacementFailed { worker: id, place: at, late, replaced, kept });
+        let place = &mut self.places[at];
+        if why == Some(Why::Memory) {
+            let rest = place.memory.failed(None).max(pause);
+            place.memory_rest_until = now + rest;
+            return;
+        }
+        self.replacements.queue.clear();
+        self.replacements.began = None;
+        if std::mem::take(&mut self.replacements.again) {
+            self.begin_restart(now);
+        } else {
+            self.quiet |= self.replacements.was_quiet;
+        }
     }
 
     /// A worker that takes too much is replaced, once it was found so.

@@ -271,7 +271,6 @@ fn a_new_program_that_fails_or_is_late_ends_the_restart_and_nobody_is_replaced()
         let mut world = World::ready(3, true);
         let old = world.ids();
         world.asked(Request::Restart);
-        world.asked(Request::Restart);
         if late {
             world.passes(SECOND * 300);
             world.leavers_end();
@@ -339,6 +338,60 @@ fn leavers_that_take_their_time_hold_a_further_restart_up_and_not_the_first() {
 }
 
 #[test]
+fn a_restart_that_is_asked_for_while_another_one_fails_follows() {
+    // What was deployed in between may be the cure.
+    for late in [false, true] {
+        let mut world = World::ready(2, true);
+        let old: BTreeSet<_> = world.ids().into_iter().collect();
+        world.asked(Request::Restart);
+        world.asked(Request::Restart);
+        if late {
+            world.passes(SECOND * 300);
+        } else {
+            world.ends(world.newest(), End::Failed);
+        }
+        assert_eq!(world.noted(|note| matches!(note, Note::ReplacementFailed { .. })), 1);
+        assert!(world.status.restarting);
+        for _ in 0..2 {
+            world.leavers_end();
+            world.gets_ready(world.newest());
+        }
+        world.leavers_end();
+        assert!(old.is_disjoint(&world.ids().into_iter().collect()), "late: {late}");
+        assert!(!world.status.restarting && world.working() == 2);
+    }
+}
+
+#[test]
+fn without_phases_another_restart_replaces_a_new_program_that_hangs_or_fails() {
+    // Asked for after the old ones were gone, and while one of them still was there.
+    for (early, end) in [(false, None), (true, Some(End::Failed))] {
+        let mut world = World::ready(2, false);
+        let [first, second] = world.ids()[..] else { panic!("two") };
+        world.asked(Request::Restart);
+        world.ends(first, End::Clean);
+        if early {
+            world.asked(Request::Restart);
+        }
+        let mut new = vec![world.newest()];
+        match end {
+            Some(end) => world.ends(new[0], end),
+            None => {
+                world.ends(second, End::Clean);
+                new.push(world.newest());
+                world.passes(SECOND * 1000);
+                world.asked(Request::Restart);
+            }
+        }
+        world.leavers_end();
+        world.all_get_ready();
+        assert_eq!(world.working(), 2);
+        assert!(!world.ids().iter().any(|id| new.contains(id)), "{:?}", world.ids());
+        assert!(!world.status.restarting);
+    }
+}
+
+#[test]
 fn without_phases_a_place_is_filled_when_its_worker_is_gone() {
     let mut world = World::ready(2, false);
     let [first, second] = world.ids()[..] else { panic!("two") };
@@ -353,7 +406,7 @@ fn without_phases_a_place_is_filled_when_its_worker_is_gone() {
     world.ends(second, End::Failed);
     assert_eq!(world.told, [], "nobody is ready to recover what it held");
     world.gets_ready(world.newest());
-    assert_eq!(world.told.len(), 1);
+    assert_eq!(world.told.len(), 2);
 }
 
 #[test]
@@ -382,6 +435,7 @@ fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
     world.ends(world.ids()[0], End::Failed);
     world.all_get_ready();
     let first = world.told[0].clone();
+    world.happens(Event::Recovers { worker: first.0, identity: first.1.clone() });
     world.passes(SECOND * 89);
     assert_eq!(world.told.len(), 1);
     world.passes(SECOND);
@@ -394,11 +448,59 @@ fn what_a_worker_does_not_recover_in_time_another_one_is_told_of() {
 }
 
 #[test]
-fn what_ended_clean_is_not_recovered() {
-    let mut world = World::ready(2, false);
-    world.ends(world.newest(), End::Clean);
+fn when_a_worker_does_not_even_answer_another_one_is_told_soon() {
+    let mut world = World::ready(3, false);
+    world.ends(world.ids()[0], End::Failed);
+    let first = world.told[0].clone();
+    world.passes(SECOND * 3);
+    assert_eq!(world.told.len(), 2);
+    assert!(world.told[1].0 != first.0 && world.told[1].1 == first.1, "{:?}", world.told);
+    // One that is all alone is not told ever more often.
+    let mut world = World::ready(1, false);
+    world.ends(world.newest(), End::Failed);
     world.all_get_ready();
-    assert_eq!(world.told, []);
+    world.passes(SECOND * 60);
+    assert_eq!(world.told.len(), 2);
+}
+
+#[test]
+fn what_a_worker_held_is_recovered_whatever_its_exit_code_was() {
+    // A job may end its process with code 0.
+    for end in [End::Clean, End::Signalled, End::Failed] {
+        let mut world = World::ready(2, false);
+        let [first, second] = world.ids()[..] else { panic!("two") };
+        world.ends(second, end);
+        assert_eq!(world.told, [(first, format!("id-{}", second.0))]);
+    }
+}
+
+#[test]
+fn what_a_worker_that_is_told_to_stop_was_to_recover_another_one_is_told_of_at_once() {
+    let mut world = World::ready(3, true);
+    world.ends(world.newest(), End::Failed);
+    let (first, dead) = world.told[0].clone();
+    world.asked(Request::Restart);
+    while world.alive[&first].term_at.is_none() {
+        world.gets_ready(world.newest());
+    }
+    // It may still have running jobs for long.
+    let again: Vec<_> = world.told[1..].iter().filter(|(_, it)| *it == dead).collect();
+    assert!(again.len() == 1 && again[0].0 != first, "{:?}", world.told);
+}
+
+#[test]
+fn at_the_end_only_those_are_named_whose_jobs_nobody_recovers() {
+    let mut world = World::ready(2, false);
+    let [first, second] = world.ids()[..] else { panic!("two") };
+    world.ends(first, End::Failed);
+    world.asked(Request::Stop(Signal::Term));
+    // One is stopped while it starts, one had given everything back.
+    world.ends(world.newest(), End::Signalled);
+    world.ends(second, End::Clean);
+    assert_eq!(world.exits, [true]);
+    let identity = format!("id-{}", first.0);
+    assert_eq!(world.noted(|note| *note == Note::NoOneRecovers { identity: identity.clone() }), 1);
+    assert_eq!(world.noted(|note| matches!(note, Note::NoOneRecovers { .. })), 1);
 }
 
 #[test]

@@ -64,6 +64,36 @@ fn while_the_place_of_a_dead_worker_stays_empty_a_sibling_brings_its_jobs_back()
 }
 
 #[test]
+fn a_frozen_sibling_holds_the_jobs_of_a_dead_worker_up_for_seconds_only() -> TestResult {
+    let swarm = Swarm::ready(2, &["-c", "1"], &[])?;
+    swarm.push("SleepJob", "[60]", "j0")?;
+    swarm.push("SleepJob", "[60]", "j1")?;
+    swarm.reach("both are busy", |it| {
+        let identities = it.identities();
+        identities.len() == 2 && identities.iter().all(|id| it.running(id) == 1)
+    })?;
+    let [frozen, victim] = swarm.workers().into_iter().collect::<Vec<_>>()[..] else {
+        return Err("two".into());
+    };
+    let frozen_identity = swarm.identity_of(frozen).ok_or("no identity")?;
+    kill(frozen, "STOP")?;
+    kill(victim, "KILL")?;
+    let start = Instant::now();
+    let back = swarm.reach("the job runs again", |it| {
+        let others = it.identities().into_iter().filter(|id| *id != frozen_identity);
+        others.map(|id| it.running(&id)).sum::<i64>() == 1 && it.identity_of(victim).is_none()
+    });
+    let took = start.elapsed();
+    let kept = swarm.held(&frozen_identity);
+    kill(frozen, "KILL")?;
+    back?;
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    // It is frozen, not dead.
+    assert_eq!(kept, 1);
+    Ok(())
+}
+
+#[test]
 fn a_poison_job_ends_in_dead_and_its_neighbours_are_done() -> TestResult {
     let swarm = Swarm::ready(2, &["-c", "10"], &[])?;
     // Held back until all are there: one worker takes them together.
@@ -142,6 +172,10 @@ fn a_worker_that_cannot_be_started_at_all_is_tried_again_and_named() -> TestResu
     kill(*swarm.workers().first().ok_or("no worker")?, "KILL")?;
     let text = format!("failed to start a worker in place 0: {}: No such file", worker.display());
     swarm.reach("it is told", |it| !it.logged(&text).is_empty())?;
+    // How the killed one ended, and what it wrote, is not said of this one.
+    let ended = "worker (not started) in place 0 ended before it was ready (not started)";
+    swarm.reach("its end is told", |it| !it.logged(ended).is_empty())?;
+    assert_eq!(swarm.logged("worker (not started) wrote last"), [""; 0]);
     std::fs::rename(swarm.release.folder().join("away"), &worker)?;
     swarm.reach("it is ready again", |it| it.logged("is ready").len() == 2)
 }

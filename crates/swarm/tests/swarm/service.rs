@@ -103,3 +103,12 @@ fn one_address_answers_health_checks_for_all_workers() -> TestResult {
     assert_eq!(swarm.stop()?, Some(0));
     Ok(())
 }
+
+#[test]
+fn a_service_manager_that_cannot_be_told_is_named_once_and_the_swarm_runs() -> TestResult {
+    let mut swarm = Swarm::ready(2, &[], &[("NOTIFY_SOCKET", "/none/notify")])?;
+    assert_eq!(swarm.stop()?, Some(0));
+    let said = swarm.logged("could not tell the service manager how it goes: No such file");
+    assert_eq!(said.len(), 1, "{said:?}");
+    Ok(())
+}

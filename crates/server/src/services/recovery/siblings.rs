@@ -53,6 +53,7 @@ impl Siblings {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Some(identity) = dead.recv() => {
+                    self.reports.send(&Report::Recovers { identity: identity.clone() });
                     let this = self.clone();
                     recoveries.spawn(async move { this.recover(identity).await });
                 }
