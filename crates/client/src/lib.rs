@@ -33,6 +33,7 @@ mod activity;
 mod batch;
 mod client;
 mod control;
+mod durations;
 mod entry_filter;
 mod entry_ref;
 mod error;

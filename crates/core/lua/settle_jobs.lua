@@ -26,6 +26,8 @@
 --   's' (status): number, position of the status HASH, TTL in s, number of fields, then each field and value
 --   'h' (history): number, record, finished_at in epoch s, position of its list (6 or 7), position of the day's counters
 --   HASH, their field
+--   'd' (durations, after all 'h'): number of fields, position of the durations HASH, then each field and what it grows by;
+--   counted where the batch has any record
 -- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or '',
 --   {step, first error of it, ...} of what stands beside the outcomes and could not be written: 'a' attempts, 'l' retaking a
 --   running lock, 's' status, 'h' history, 'p' processed, 'f' failed, 't' throughput}, what the newest batch before this one came
@@ -200,7 +202,7 @@ end
 local history = false
 local at = first_effect
 while at <= #ARGV do
-  local is_applied = applied(tonumber(ARGV[at + 1]))
+  local is_applied = ARGV[at] ~= 'd' and applied(tonumber(ARGV[at + 1]))
   if ARGV[at] == 's' then
     local key, fields = KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 4])
     if is_applied then
@@ -210,6 +212,14 @@ while at <= #ARGV do
       try('s', 'EXPIRE', key, ARGV[at + 3])
     end
     at = at + 5 + 2 * fields
+  elseif ARGV[at] == 'd' then
+    local fields = tonumber(ARGV[at + 1])
+    if history then
+      for field = at + 3, at + 1 + 2 * fields, 2 do
+        try('h', 'HINCRBY', KEYS[tonumber(ARGV[at + 2])], ARGV[field], ARGV[field + 1])
+      end
+    end
+    at = at + 3 + 2 * fields
   else
     if is_applied then
       history = true

@@ -2,6 +2,7 @@
 //! what failed when, which runs there were, how much was done in an hour.
 
 mod attempts;
+mod durations;
 mod periodic_entry;
 mod process;
 mod run;
@@ -11,6 +12,7 @@ mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
+pub use durations::{DURATION_BOUNDS, Durations};
 pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
 pub use process::{PRESENCE_TTL, ProcessInfo};
 pub use run::{EndedRun, RunStatus};

@@ -111,6 +111,8 @@ impl KeySpace {
         history_success = "cogworker:history:success";
         /// ZSET of the records of failed runs.
         history_failed = "cogworker:history:failed";
+        /// HASH of how long runs took, `<bucket>:<class>` and `sum:<class>`; Rust only.
+        durations = "cogworker:durations";
         /// HASH of the published periodic entries.
         periodic_schedule = "periodic:schedule";
         /// SET of the periodic ids that are switched off.

@@ -4,6 +4,7 @@ mod earlier;
 mod side_step;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use bytes::Bytes;
 pub use self::earlier::{BatchShape, Earlier};
 pub use self::side_step::SideStep;
 use super::{HistoryLimits, KeyPositions, Step};
-use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
+use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, Durations, THROUGHPUT_TTL, epoch_hour};
 use crate::keys::Key;
 use crate::locks::{JobLocks, JobTraces};
 use crate::redis::{Call, Redis, RedisError, Script};
@@ -85,6 +86,10 @@ pub enum Effect {
         finished_at: EpochSeconds,
         /// True for a success.
         success: bool,
+        /// The job's class.
+        class: String,
+        /// How long the run took.
+        took: Duration,
     },
 }
 
@@ -322,6 +327,7 @@ pub async fn settle_jobs(
         positions.push(running, &mut call);
         call.push(operation.lock_ttl);
     }
+    let mut durations = BTreeMap::new();
     for (outcome, effect) in batch.effects {
         let Some(number) = numbers.get(outcome) else { continue };
         match effect {
@@ -336,7 +342,11 @@ pub async fn settle_jobs(
                     call.push(value);
                 }
             }
-            Effect::History { record, finished_at, success } => {
+            Effect::History { record, finished_at, success, class, took } => {
+                for (field, by) in Durations::fields_of(&class, took) {
+                    let sum = durations.entry(field).or_insert(0u64);
+                    *sum = sum.saturating_add(by);
+                }
                 call.push("h");
                 call.push(*number);
                 call.push(record);
@@ -345,6 +355,15 @@ pub async fn settle_jobs(
                 positions.push(Some(keys.history_daily(&utc_day(finished_at))), &mut call);
                 call.push(if success { "success" } else { "failed" });
             }
+        }
+    }
+    if !durations.is_empty() {
+        call.push("d");
+        call.push(durations.len());
+        positions.push(Some(keys.durations()), &mut call);
+        for (field, by) in durations {
+            call.push(field);
+            call.push(by);
         }
     }
     let mut replies = redis.call(&SETTLE_JOBS, call).await?;

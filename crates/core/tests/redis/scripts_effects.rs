@@ -28,7 +28,13 @@ async fn status_and_history_are_written_only_where_the_outcome_applied() -> Outc
             batch.add_effect(Effect::Status { key: format!("status:{jid}"), ttl: 1800, fields });
             let record = format!("record of {jid}").into_bytes();
             let finished_at = EpochSeconds::new(86_400.5);
-            batch.add_effect(Effect::History { record, finished_at, success: ends_well });
+            batch.add_effect(Effect::History {
+                record,
+                finished_at,
+                success: ends_well,
+                class: "AJob".into(),
+                took: Duration::from_millis(30),
+            });
         }
     })
     .await?;
@@ -69,7 +75,13 @@ async fn the_history_keeps_the_newest_runs_of_its_time_hist_05_hist_06() -> Outc
         batch.keep_history(limits);
         batch.acknowledge(raw("job"), &counted("x"));
         let (record, finished_at) = (number.to_string().into_bytes(), EpochSeconds::new(finished_at));
-        batch.add_effect(Effect::History { record, finished_at, success: true });
+        batch.add_effect(Effect::History {
+            record,
+            finished_at,
+            success: true,
+            class: "AJob".into(),
+            took: Duration::ZERO,
+        });
         scripts::settle_jobs(&redis, ME, now, batch).await?;
         if number == 0 {
             assert_eq!(server.cli(&["EXISTS", "cogworker:history:all"]), 0, "too old");
@@ -96,7 +108,13 @@ async fn what_cannot_be_written_beside_an_outcome_is_told_step_by_step_and_chang
     }
     let settled = settle(&redis, |batch| {
         batch.acknowledge(raw("done"), &counted("x"));
-        batch.add_effect(Effect::History { record: b"r".to_vec(), finished_at: NOW, success: true });
+        batch.add_effect(Effect::History {
+            record: b"r".to_vec(),
+            finished_at: NOW,
+            success: true,
+            class: "AJob".into(),
+            took: Duration::ZERO,
+        });
         let fields = vec![("status".into(), "over".to_owned())];
         batch.add_effect(Effect::Status { key: keys.status("j"), ttl: 1800, fields });
         let attempt = Some((keys.job_attempts("j"), "record".to_owned()));
@@ -176,5 +194,36 @@ async fn a_retry_takes_lapsed_locks_again_but_no_others_and_none_it_never_had_ru
     server.cli(&["DEL", unique, running]);
     file(cogworker_core::locks::JobLocks { unique: None, until_executed: false, ..with_locks() }).await?;
     assert_eq!(server.cli(&["EXISTS", running]), 0, "such runs never take it");
+    Ok(())
+}
+
+#[tokio::test]
+async fn how_long_runs_took_is_counted_by_class_with_the_history() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["LPUSH", LIST, "a", "b"]);
+    let record = |class: &str, millis| Effect::History {
+        record: class.as_bytes().to_vec(),
+        finished_at: NOW,
+        success: true,
+        class: class.to_owned(),
+        took: Duration::from_millis(millis),
+    };
+    settle(&redis, |batch| {
+        for (job, class, millis) in [("a", "A", 3), ("b", "A", 7)] {
+            batch.acknowledge(raw(job), &counted("x"));
+            batch.add_effect(record(class, millis));
+        }
+    })
+    .await?;
+    // Of a batch in which nothing applied, nothing is counted.
+    settle(&redis, |batch| {
+        batch.acknowledge(raw("gone"), &counted("x"));
+        batch.add_effect(record("B", 3));
+    })
+    .await?;
+    for (field, value) in [("0:A", "1"), ("1:A", "1"), ("sum:A", "10000")] {
+        assert_eq!(server.cli(&["HGET", "cogworker:durations", field]), value);
+    }
+    assert_eq!(server.cli(&["HLEN", "cogworker:durations"]), 3);
     Ok(())
 }

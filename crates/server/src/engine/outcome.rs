@@ -284,7 +284,13 @@ impl EndedRun<'_> {
                 failure,
             };
             let success = failure.is_none();
-            effects.push(Effect::History { record: record.to_json(), finished_at: now, success });
+            effects.push(Effect::History {
+                record: record.to_json(),
+                finished_at: now,
+                success,
+                class: self.job.class().to_owned(),
+                took: now.since(self.started_at),
+            });
         }
         effects
     }

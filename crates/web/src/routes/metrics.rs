@@ -2,11 +2,13 @@
 
 mod collector;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use cogworker_client::{ProcessState, QueueInfo, Stats};
+use cogworker_core::formats::Durations;
 use cogworker_core::redis::RedisError;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -25,6 +27,7 @@ pub(crate) struct Snapshot {
     processes: Vec<ProcessState>,
     /// How late the first scheduled job is; zero when it is not due yet, or there is none.
     scheduled_lateness: Duration,
+    durations: BTreeMap<String, Durations>,
     round_trip: Duration,
 }
 
@@ -56,14 +59,15 @@ pub(crate) async fn show(ui: Ui, headers: HeaderMap) -> Result<Response, WebErro
 async fn read(ui: &Ui) -> Result<Snapshot, RedisError> {
     let client = ui.client();
     let schedule = client.schedule();
-    let (round_trip, stats, queues, processes, next) = tokio::try_join!(
+    let (round_trip, stats, queues, processes, next, durations) = tokio::try_join!(
         client.ping(),
         client.stats(),
         client.queues(),
         client.process_states(),
-        schedule.page(0, 1)
+        schedule.page(0, 1),
+        client.run_durations()
     )?;
     let due = next.entries.first().map(|entry| entry.score);
     let scheduled_lateness = due.map_or(Duration::ZERO, |due| ui.now.since(due));
-    Ok(Snapshot { stats, queues, processes, scheduled_lateness, round_trip })
+    Ok(Snapshot { stats, queues, processes, scheduled_lateness, durations, round_trip })
 }

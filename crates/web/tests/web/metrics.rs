@@ -66,3 +66,31 @@ async fn metrics_can_be_switched_off_prom_02() -> Outcome {
     assert_eq!(site.get("/health").await.status, StatusCode::OK);
     Ok(())
 }
+
+#[tokio::test]
+async fn how_long_runs_took_is_a_histogram_for_each_class() -> Outcome {
+    let site = Site::start().await?;
+    assert!(!site.get("/metrics").await.body.contains("run_duration"), "nobody keeps a history");
+    for (field, by) in
+        [("0:A::\"B\"", "3"), ("3:A::\"B\"", "1"), ("12:A::\"B\"", "1"), ("sum:A::\"B\"", "4000250000")]
+    {
+        site.redis.cli(&["HSET", "cogworker:durations", field, by]);
+    }
+    let body = site.get("/metrics").await.body;
+    for line in [
+        "# TYPE cogworker_run_duration_seconds histogram",
+        r#"cogworker_run_duration_seconds_sum{class="A::\"B\""} 4000.25"#,
+        r#"cogworker_run_duration_seconds_count{class="A::\"B\""} 5"#,
+        r#"cogworker_run_duration_seconds_bucket{le="0.005",class="A::\"B\""} 3"#,
+        r#"cogworker_run_duration_seconds_bucket{le="0.25",class="A::\"B\""} 4"#,
+        r#"cogworker_run_duration_seconds_bucket{le="3600.0",class="A::\"B\""} 4"#,
+        r#"cogworker_run_duration_seconds_bucket{le="+Inf",class="A::\"B\""} 5"#,
+    ] {
+        assert!(body.lines().any(|found| found == line), "{line} in\n{body}");
+    }
+    site.redis.cli(&["DEL", "cogworker:durations"]);
+    site.redis.cli(&["SET", "cogworker:durations", "x"]);
+    let body = site.get("/metrics").await.body;
+    assert!(body.contains("cogworker_up 1") && !body.contains("run_duration"), "{body}");
+    Ok(())
+}

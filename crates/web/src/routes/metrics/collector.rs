@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use cogworker_core::formats::DURATION_BOUNDS;
 use cogworker_core::time::EpochSeconds;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -49,6 +50,7 @@ impl Collector for Numbers {
             }
         }
         queues(&mut encoder, snapshot)?;
+        durations(&mut encoder, snapshot)?;
         processes(&mut encoder, snapshot, self.at)?;
         let late = snapshot.scheduled_lateness.as_secs_f64();
         gauge(
@@ -83,6 +85,29 @@ fn family<'a>(
     let mut family = encoder.encode_descriptor(&name, help, None, MetricType::Gauge)?;
     for (name, value) in values {
         ConstGauge::new(value).encode(family.encode_family(&[(label, name)])?)?;
+    }
+    Ok(())
+}
+
+/// Only where workers keep a history.
+fn durations(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::Result {
+    if snapshot.durations.is_empty() {
+        return Ok(());
+    }
+    let name = named("run_duration_seconds");
+    let help = "How long runs took, successful and failed ones";
+    let mut family = encoder.encode_descriptor(&name, help, None, MetricType::Histogram)?;
+    for (class, durations) in &snapshot.durations {
+        let bounds = DURATION_BOUNDS.into_iter().chain([f64::INFINITY]);
+        let buckets: Vec<_> = bounds.zip(durations.counts).collect();
+        let label = [("class", class.as_str())];
+        let mut metric = family.encode_family(&label)?;
+        metric.encode_histogram::<NoLabelSet>(
+            durations.sum.as_secs_f64(),
+            durations.total(),
+            &buckets,
+            None,
+        )?;
     }
     Ok(())
 }
