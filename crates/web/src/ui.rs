@@ -329,6 +329,20 @@ impl Ui {
         }
     }
 
+    /// Bytes that are no job, as they may be shown: nobody knows which class's args are in them, so where args are
+    /// rewritten they are not shown at all.
+    pub(crate) fn stray(&self, raw: &[u8]) -> String {
+        match &self.shared.options.redaction {
+            Some(_) => format!("(hidden: {})", display::counted(raw.len() as u64, "byte", "bytes")),
+            None => String::from_utf8_lossy(raw).into_owned(),
+        }
+    }
+
+    /// True when args are rewritten: what they really are then decides about nothing that is shown.
+    pub(crate) fn hides_args(&self) -> bool {
+        self.shared.options.redaction.is_some()
+    }
+
     pub(crate) fn title(&self) -> &str {
         &self.shared.options.title
     }

@@ -314,7 +314,7 @@ fn sort(groups: &mut [&FailureGroup], key: SortKey) {
 }
 
 async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = Fields::of_query(query);
     ui.show(&load(&ui, ErrorsQuery::new(&fields)).await?).await
 }
 

@@ -1,11 +1,14 @@
 //! One job: what it is, what it did, what it will do, and where it went.
 
+use std::collections::BTreeMap;
+
 use cogworker_client::history::HistoryQuery;
 use cogworker_client::{EntryFilter, SearchOrder};
 use cogworker_core::formats::{AttemptOutcome, AttemptRecord, EndedRun, JobState, RunStatus, Status};
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::time::EpochSeconds;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::listing::Counts;
 use super::place::{Located, Place, Target};
@@ -206,7 +209,7 @@ async fn detail(
     let class = job.as_ref().map(|job| job.class().to_owned()).unwrap_or_default();
     let args = match &job {
         Some(job) => pretty(&ui.args(&class, job.args_json())),
-        None => ui.args("", &start_of(&raw)),
+        None => ui.stray(start_of(&raw)),
     };
     let whole = shown_raw(ui, job.as_ref(), &raw);
     let text = |name| job.as_ref().and_then(|job| job.text_field(name)).filter(|text| !text.is_empty());
@@ -322,8 +325,7 @@ fn timeline(records: &[AttemptRecord], runs: &[EndedRun]) -> Vec<AttemptPart> {
 }
 
 fn pretty(json: &str) -> String {
-    let value =
-        (json.len() <= LONGEST_TEXT).then(|| serde_json::from_str::<&serde_json::value::RawValue>(json).ok());
+    let value = (json.len() <= LONGEST_TEXT).then(|| serde_json::from_str::<&RawValue>(json).ok());
     match value.flatten() {
         Some(_) => indented(json),
         None => json.to_owned(),
@@ -378,25 +380,18 @@ fn indented(json: &str) -> String {
     text
 }
 
-/// A job as it is stored, with its args as they may be shown.
+/// A job as it is stored, with its args as they may be shown. A field that occurs twice is shown as it counts then.
 pub(super) fn shown_raw(ui: &Ui, job: Option<&RawJob<'_>>, raw: &[u8]) -> String {
-    let text = String::from_utf8_lossy(raw).into_owned();
-    match job {
-        Some(job) => {
-            let args = job.args_json();
-            let shown = ui.args(job.class(), args);
-            // Where the args stand in the job; those that it does not have stand nowhere.
-            let start = (args.as_ptr() as usize).wrapping_sub(raw.as_ptr() as usize);
-            let end = start.saturating_add(args.len());
-            match (text.get(..start), text.get(start..end), text.get(end..)) {
-                (Some(before), Some(found), Some(after)) if found == args && shown != args => {
-                    format!("{before}{shown}{after}")
-                }
-                _ => text,
-            }
-        }
-        None => ui.args("", &text),
+    let Some(job) = job else { return ui.stray(raw) };
+    if !ui.hides_args() {
+        return String::from_utf8_lossy(raw).into_owned();
     }
+    let shown = ui.args(job.class(), job.args_json());
+    let mut fields = serde_json::from_slice::<BTreeMap<String, &RawValue>>(raw).unwrap_or_default();
+    fields.remove("args");
+    let fields = fields.into_iter().map(|(name, value)| format!("{}:{}", Value::from(name), value.get()));
+    let fields: Vec<String> = fields.chain([format!("\"args\":{shown}")]).collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 fn cut(text: String) -> String {
