@@ -126,7 +126,8 @@ impl HistoryQuery {
 
     fn filter(mut self, column: Column, conditions: impl IntoIterator<Item = Condition>, all: bool) -> Self {
         let conditions: Vec<Condition> = conditions.into_iter().map(Condition::folded).collect();
-        if !conditions.is_empty() && !(self.args_are_hidden && column == Column::Args) {
+        let is_hidden = self.args_are_hidden && column == Column::Args;
+        if !conditions.is_empty() && !is_hidden {
             self.filters.push(Filter { column, conditions, all });
         }
         self
