@@ -31,6 +31,7 @@ pub struct EntryFilter {
     error_group: Option<(String, String)>,
     older_than: Option<Duration>,
     damaged: bool,
+    args_are_hidden: bool,
 }
 
 impl EntryFilter {
@@ -64,6 +65,13 @@ impl EntryFilter {
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.text = Some(text.to_lowercase());
+        self
+    }
+
+    /// [`text`](Self::text) is not looked for in args, nor in what is no job: for those who may not know them.
+    #[must_use]
+    pub fn hide_args(mut self) -> Self {
+        self.args_are_hidden = true;
         self
     }
 
@@ -124,7 +132,8 @@ impl EntryFilter {
 
     /// True when it means every entry, whose bytes are then not looked at.
     fn is_empty(&self) -> bool {
-        let Self { class, jid, queue, text, error, error_group, older_than, damaged } = self;
+        let Self { class, jid, queue, text, error, error_group, older_than, damaged, args_are_hidden: _ } =
+            self;
         let texts = [class, jid, queue, text, error];
         texts.into_iter().all(Option::is_none) && error_group.is_none() && older_than.is_none() && !damaged
     }
@@ -144,7 +153,7 @@ impl EntryFilter {
         is(&self.class, |job| job.class().to_owned())
             && is(&self.jid, |job| job.jid().to_owned())
             && is(&self.queue, |job| job.queue().unwrap_or_default().to_owned())
-            && self.text.as_ref().is_none_or(|text| has_text(job, raw, text))
+            && self.text.as_ref().is_none_or(|text| has_text(job, raw, text, self.args_are_hidden))
             && self.error.as_ref().is_none_or(|part| job.is_some_and(|job| has_error(job, part)))
             && self.error_group.as_ref().is_none_or(|group| job.is_some_and(|job| is_of_group(job, group)))
             && self.older_than.is_none_or(|age| {
@@ -166,14 +175,22 @@ fn is_plain(text: &&String) -> bool {
     !text.is_empty() && text.bytes().all(is_plain)
 }
 
-fn has_text(job: Option<&RawJob<'_>>, raw: &Bytes, text: &str) -> bool {
-    let Some(job) = job else { return String::from_utf8_lossy(raw).to_lowercase().contains(text) };
+fn has_text(job: Option<&RawJob<'_>>, raw: &Bytes, text: &str, args_are_hidden: bool) -> bool {
+    let Some(job) = job else {
+        return !args_are_hidden && String::from_utf8_lossy(raw).to_lowercase().contains(text);
+    };
     let has = |part: &str| part.to_lowercase().contains(text);
+    if has(job.class()) || has(job.jid()) {
+        return true;
+    }
+    if args_are_hidden {
+        return false;
+    }
     let args = job.args_json();
     // What is written with escapes is searched as it reads.
     let unescaped =
         || serde_json::from_str::<serde_json::Value>(args).is_ok_and(|args| has(&args.to_string()));
-    has(job.class()) || has(job.jid()) || has(args) || args.contains("\\u") && unescaped()
+    has(args) || args.contains("\\u") && unescaped()
 }
 
 fn is_of_group(job: &RawJob<'_>, (error_class, message): &(String, String)) -> bool {

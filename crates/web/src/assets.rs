@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::sync::OnceLock;
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery};
+use axum::extract::RawQuery;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
@@ -18,6 +18,7 @@ use flate2::write::GzEncoder;
 use rust_embed::RustEmbed;
 
 use crate::error::WebError;
+use crate::form::Name;
 
 #[derive(RustEmbed)]
 #[folder = "assets/"]
@@ -159,7 +160,7 @@ fn hash(content: &[u8]) -> String {
 }
 
 pub(crate) async fn serve(
-    Path(name): Path<String>,
+    Name(name): Name,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, WebError> {

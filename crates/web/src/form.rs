@@ -1,6 +1,10 @@
 //! What a query or a form says. Nothing in it can break a page: what is missing is empty, what comes twice counts once.
 
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use bytes::Bytes;
+
+use crate::error::WebError;
 
 /// The fields of a query or a form, in order.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +25,11 @@ impl Fields {
         self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
+    /// The fields of a request's query.
+    pub(crate) fn of_query(query: Option<String>) -> Self {
+        Self::parse(query.unwrap_or_default().as_bytes())
+    }
+
     pub(crate) fn owned(&self, name: &str) -> Option<String> {
         self.get(name).map(str::to_owned)
     }
@@ -36,6 +45,18 @@ impl Fields {
 impl From<Bytes> for Fields {
     fn from(body: Bytes) -> Self {
         Self::parse(&body)
+    }
+}
+
+/// The name in a path. One that is no text names nothing.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = WebError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, WebError> {
+        let Path(name) = Path::from_request_parts(parts, state).await.map_err(|_| WebError::NotFound)?;
+        Ok(Self(name))
     }
 }
 

@@ -149,7 +149,8 @@ impl WebOptions {
         self
     }
 
-    /// Rewrites args before they are shown, and before they are searched: the class, and the args as JSON.
+    /// Rewrites args before they are shown: the class, and the args as JSON. Searches, filters and orders then leave
+    /// args out, and of an entry that is no job nothing is shown but its size. Error messages are shown as they are.
     ///
     /// ```
     /// use cogworker_web::WebOptions;

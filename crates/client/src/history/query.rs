@@ -32,6 +32,7 @@ pub struct HistoryQuery {
     newest: Option<u64>,
     /// In lower case.
     text: Option<String>,
+    args_are_hidden: bool,
     filters: Vec<Filter>,
     order: Vec<(Column, Direction)>,
     pub(super) start: usize,
@@ -52,6 +53,7 @@ impl Default for HistoryQuery {
             jid: None,
             newest: None,
             text: None,
+            args_are_hidden: false,
             filters: Vec::new(),
             order: Vec::new(),
             start: 0,
@@ -87,6 +89,16 @@ impl HistoryQuery {
         self
     }
 
+    /// Args decide about nothing: [`text`](Self::text) is not looked for in them, and conditions and orders on them
+    /// are left out. For those who may not know them.
+    #[must_use]
+    pub fn hide_args(mut self) -> Self {
+        self.args_are_hidden = true;
+        self.filters.retain(|filter| filter.column != Column::Args);
+        self.order.retain(|(column, _)| *column != Column::Args);
+        self
+    }
+
     /// Searches no more than the newest `records`, where that is less than a search looks at anyway.
     #[must_use]
     pub fn newest(mut self, records: u64) -> Self {
@@ -114,7 +126,8 @@ impl HistoryQuery {
 
     fn filter(mut self, column: Column, conditions: impl IntoIterator<Item = Condition>, all: bool) -> Self {
         let conditions: Vec<Condition> = conditions.into_iter().map(Condition::folded).collect();
-        if !conditions.is_empty() {
+        let is_hidden = self.args_are_hidden && column == Column::Args;
+        if !conditions.is_empty() && !is_hidden {
             self.filters.push(Filter { column, conditions, all });
         }
         self
@@ -123,7 +136,9 @@ impl HistoryQuery {
     /// In this order, and among equal ones in the order of further calls; at last the newest first.
     #[must_use]
     pub fn sort(mut self, column: Column, direction: Direction) -> Self {
-        self.order.push((column, direction));
+        if !(self.args_are_hidden && column == Column::Args) {
+            self.order.push((column, direction));
+        }
         self
     }
 
@@ -153,7 +168,9 @@ impl HistoryQuery {
     pub(super) fn matches(&self, run: &EndedRun) -> bool {
         let has = |text: &String| {
             let columns = [Column::Class, Column::Jid, Column::Args, Column::Error];
-            columns.iter().any(|column| column.text(run).to_lowercase().contains(text))
+            let mut columns =
+                columns.iter().filter(|column| !(self.args_are_hidden && **column == Column::Args));
+            columns.any(|column| column.text(run).to_lowercase().contains(text))
         };
         self.text.as_ref().is_none_or(has)
             && self.filters.iter().all(|filter| {

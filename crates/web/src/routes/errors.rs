@@ -1,5 +1,8 @@
 //! Errors: what fails, grouped by class and levelled message, over the jobs that are retrying or dead.
 
+mod query;
+mod row;
+
 use askama::Template;
 use axum::Router;
 use axum::extract::RawQuery;
@@ -9,131 +12,24 @@ use bytes::Bytes;
 use cogworker_client::failures::{FailureCensus, FailureGroup};
 use cogworker_core::time::EpochSeconds;
 
-use super::jobs::{GroupAction, JobsQuery, State, act_on_group};
+use self::query::{ErrorsQuery, Scope, SortKey};
+use self::row::{GroupRow, NEW_FOR, in_scope};
+use super::jobs::{GroupAction, act_on_group};
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
-use crate::form::{Fields, Href};
+use crate::form::Fields;
 use crate::markup::Markup;
 use crate::pager::Pager;
 use crate::view::view;
 
 const PER_PAGE: usize = 25;
-/// A group is new for so long.
-const NEW_FOR: f64 = 3600.0;
-/// Classes that are named in a row; the others are counted.
-const SHOWN_NAMES: usize = 2;
 
 pub(crate) fn routes() -> Router {
     Router::new()
         .route("/errors", get(show))
         .route("/errors/retry", post(retry))
         .route("/errors/delete", post(delete))
-}
-
-/// Which jobs count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Scope {
-    #[default]
-    Both,
-    Retry,
-    Dead,
-}
-
-impl Scope {
-    const ALL: [Self; 3] = [Self::Both, Self::Retry, Self::Dead];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Both => "all",
-            Self::Retry => "retry",
-            Self::Dead => "dead",
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Both => "Retry and Dead",
-            Self::Retry => "Retry",
-            Self::Dead => "Dead",
-        }
-    }
-
-    fn states(self) -> &'static [State] {
-        match self {
-            Self::Both => &[State::Retrying, State::Dead],
-            Self::Retry => &[State::Retrying],
-            Self::Dead => &[State::Dead],
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SortKey {
-    Error,
-    Retrying,
-    Dead,
-    FirstSeen,
-    LastSeen,
-}
-
-impl SortKey {
-    const ALL: [Self; 5] = [Self::Error, Self::Retrying, Self::Dead, Self::FirstSeen, Self::LastSeen];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Retrying => "retrying",
-            Self::Dead => "dead",
-            Self::FirstSeen => "first_seen",
-            Self::LastSeen => "last_seen",
-        }
-    }
-
-    /// What is most, or newest, comes first.
-    fn is_descending(self) -> bool {
-        self != Self::Error
-    }
-}
-
-#[derive(Debug, Clone)]
-struct ErrorsQuery {
-    scope: Scope,
-    text: Option<String>,
-    sort: SortKey,
-    page: Option<String>,
-}
-
-impl ErrorsQuery {
-    fn new(fields: &Fields) -> Self {
-        let scope =
-            fields.get("in").and_then(|name| Scope::ALL.into_iter().find(|scope| scope.name() == name));
-        let sort =
-            fields.get("sort").and_then(|name| SortKey::ALL.into_iter().find(|key| key.name() == name));
-        Self {
-            scope: scope.unwrap_or_default(),
-            text: fields.get("q").map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned),
-            sort: sort.unwrap_or(SortKey::LastSeen),
-            page: fields.owned("page"),
-        }
-    }
-
-    fn href(&self) -> String {
-        Href::new("/errors")
-            .with("in", self.scope.name())
-            .with_some("q", self.text.as_ref())
-            .with_some("sort", (self.sort != SortKey::LastSeen).then(|| self.sort.name()))
-            .with_some("page", self.page.as_ref())
-            .done()
-    }
-
-    fn list(&self) -> Self {
-        Self { page: None, ..self.clone() }
-    }
-
-    fn with_scope(&self, scope: &Scope) -> Self {
-        Self { scope: *scope, ..self.list() }
-    }
 }
 
 #[derive(Template)]
@@ -152,117 +48,6 @@ struct ErrorsPage {
 }
 
 view!(ErrorsPage, Errors);
-
-struct GroupRow {
-    id: String,
-    error_class: String,
-    pattern: String,
-    title: String,
-    message: Markup,
-    is_new: bool,
-    classes: String,
-    queues: String,
-    bars: Vec<(usize, String, bool)>,
-    newest_hour: u64,
-    retrying: u64,
-    dead: u64,
-    retrying_href: String,
-    dead_href: String,
-    href: String,
-    first_seen: Option<EpochSeconds>,
-    last_seen: Option<EpochSeconds>,
-}
-
-impl GroupRow {
-    fn new(ui: &Ui, query: &ErrorsQuery, group: &FailureGroup) -> Self {
-        let href = |state| JobsQuery::of(state).group(&group.error_class, &group.message).href();
-        let counts = in_scope(query.scope, group);
-        let state = if counts.0 > 0 { State::Retrying } else { State::Dead };
-        let title = if group.error_class.is_empty() { "No error class" } else { &group.error_class };
-        Self {
-            id: ui.id(&format!("{}\0{}", group.error_class, group.message)),
-            title: display::shortened(title, 200),
-            message: levelled(&group.message),
-            is_new: group.first_seen.is_some_and(|first| ui.now.as_f64() - first.as_f64() < NEW_FOR),
-            classes: names(group.classes.iter()),
-            queues: names(group.queues.iter()),
-            bars: bars(&group.recent),
-            newest_hour: group.recent.last().copied().unwrap_or(0),
-            retrying: counts.0,
-            dead: counts.1,
-            retrying_href: href(State::Retrying),
-            dead_href: href(State::Dead),
-            href: href(state),
-            first_seen: group.first_seen,
-            last_seen: group.last_seen,
-            error_class: group.error_class.clone(),
-            pattern: group.message.clone(),
-        }
-    }
-
-    fn total(&self) -> u64 {
-        self.retrying + self.dead
-    }
-
-    fn jobs(&self) -> String {
-        display::counted(self.total(), "job", "jobs")
-    }
-
-    fn retry_label(&self) -> String {
-        format!("Retry {}", display::number(self.total()))
-    }
-
-    fn delete_label(&self) -> String {
-        format!("Delete {} with {}…", self.jobs(), self.title)
-    }
-}
-
-fn in_scope(scope: Scope, group: &FailureGroup) -> (u64, u64) {
-    match scope {
-        Scope::Both => (group.counts.retrying, group.counts.dead),
-        Scope::Retry => (group.counts.retrying, 0),
-        Scope::Dead => (0, group.counts.dead),
-    }
-}
-
-/// The first names, and how many more there are.
-fn names<'a>(all: impl ExactSizeIterator<Item = &'a String>) -> String {
-    let others = all.len().saturating_sub(SHOWN_NAMES);
-    let named =
-        |name: &String| if name.is_empty() { "(none)".to_owned() } else { display::shortened(name, 60) };
-    let shown: Vec<String> = all.take(SHOWN_NAMES).map(named).collect();
-    let shown = shown.join(", ");
-    if others == 0 { shown } else { format!("{shown}, + {others}") }
-}
-
-/// A message with its levelled parts marked.
-fn levelled(message: &str) -> Markup {
-    let mut markup = Markup::default();
-    let mut rest = message;
-    while let Some(at) = rest.find(['N', '…']) {
-        let part = if rest[at..].starts_with('N') { "N" } else { "…" };
-        let alone = |side: Option<char>| side.is_none_or(|c| !c.is_alphanumeric());
-        let end = at + part.len();
-        if part == "…" || alone(rest[..at].chars().next_back()) && alone(rest[end..].chars().next()) {
-            markup.text(&rest[..at]).push("<i>").text(part).push("</i>");
-        } else {
-            markup.text(&rest[..end]);
-        }
-        rest = &rest[end..];
-    }
-    markup.text(rest);
-    markup
-}
-
-/// For each hour its place, its bar's height and whether there is one, in a box of 120 by 24.
-fn bars(hours: &[u64]) -> Vec<(usize, String, bool)> {
-    let most = hours.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let bar = |(at, count): (usize, &u64)| match count {
-        0 => (at * 5, "1".to_owned(), false),
-        count => (at * 5, format!("{:.1}", (*count as f64 / most * 24.0).max(3.0)), true),
-    };
-    hours.iter().enumerate().map(bar).collect()
-}
 
 async fn load(ui: &Ui, query: ErrorsQuery) -> Result<ErrorsPage, WebError> {
     let census = ui.shared.failures.get(ui.client()).await?;
@@ -314,7 +99,7 @@ fn sort(groups: &mut [&FailureGroup], key: SortKey) {
 }
 
 async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = Fields::of_query(query);
     ui.show(&load(&ui, ErrorsQuery::new(&fields)).await?).await
 }
 
@@ -441,25 +226,5 @@ impl ErrorsPage {
 
     fn last_head(&self) -> Markup {
         self.head(&SortKey::LastSeen, "Last seen", "p3")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn levelled_parts_are_marked_and_all_else_is_text_p_39() {
-        let marked = |message| levelled(message).to_string();
-        assert_eq!(marked("N of \"…\""), "<i>N</i> of &#34;<i>…</i>&#34;");
-        assert_eq!(marked("No Name <b> N"), "No Name &#60;b&#62; <i>N</i>");
-        assert_eq!(marked(""), "");
-    }
-
-    #[test]
-    fn names_beyond_two_are_counted() {
-        let all = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(names(all(&["a"]).iter()), "a");
-        assert_eq!(names(all(&["a", "", "c", "d"]).iter()), "a, (none), + 2");
     }
 }

@@ -127,7 +127,7 @@ fn is_it(run: &EndedRun, (jid, at): &(String, f64)) -> bool {
 async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let history = ui.client().history();
     let per_page = ui.shared.options.history_per_page.clamp(1, 200);
-    let mut search = query.search(ui.now);
+    let mut search = query.search(ui);
     if let Some(Sort { column, direction }) = query.sort {
         search = search.sort(column, direction);
     }
@@ -185,7 +185,7 @@ fn every_day(counts: Vec<DayCount>, days: u64, now: EpochSeconds) -> Vec<DayCoun
 }
 
 async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = Fields::of_query(query);
     ui.show(&load(&ui, RunsQuery::new(&fields)).await?).await
 }
 

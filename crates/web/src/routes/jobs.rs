@@ -100,13 +100,13 @@ fn with_neighbours(panel: Panel, rows: &[JobRow]) -> Panel {
 }
 
 async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
-    ui.show(&load(&ui, JobsQuery::new(&fields)).await?).await
+    let fields = Fields::of_query(query);
+    ui.show(&load(&ui, JobsQuery::new(&fields).seen_in(&ui)).await?).await
 }
 
 /// A whole job, as text.
 async fn raw(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = Fields::of_query(query);
     let target: place::Target =
         fields.get("entry").and_then(|it| it.parse().ok()).ok_or(WebError::NotFound)?;
     let located = target.find(ui.client()).await?.ok_or(WebError::NotFound)?;

@@ -6,17 +6,18 @@ mod metrics_first;
 mod queue_first;
 mod redis;
 
-use axum::extract::{Path, Query};
+use axum::Router;
+use axum::extract::RawQuery;
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Form, Router};
 use bytes::Bytes;
+use cogworker_client::NotAnEntryRef;
 use cogworker_core::raw_job::RawJob;
-use serde::Deserialize;
 
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
+use crate::form::{Fields, Name};
 use crate::message::Message;
 
 pub(crate) fn routes() -> Router {
@@ -33,7 +34,7 @@ pub(crate) fn routes() -> Router {
         .route("/overview/{queue}/delete_all", post(delete_all))
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Default)]
 struct OverviewQuery {
     layout: Option<String>,
     queue: Option<String>,
@@ -42,6 +43,16 @@ struct OverviewQuery {
 }
 
 impl OverviewQuery {
+    fn new(query: Option<String>) -> Self {
+        let fields = Fields::of_query(query);
+        Self {
+            layout: fields.owned("layout"),
+            queue: fields.owned("queue"),
+            period: fields.owned("period"),
+            page: fields.owned("page"),
+        }
+    }
+
     fn is_queue_first(&self) -> bool {
         self.layout.as_deref() == Some("b")
     }
@@ -56,7 +67,8 @@ impl OverviewQuery {
     }
 }
 
-async fn show(ui: Ui, Query(query): Query<OverviewQuery>) -> Result<Response, WebError> {
+async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
+    let query = OverviewQuery::new(query);
     if query.is_queue_first() {
         ui.show(&queue_first::load(&ui, &query).await?).await
     } else {
@@ -66,21 +78,16 @@ async fn show(ui: Ui, Query(query): Query<OverviewQuery>) -> Result<Response, We
 
 /// What a form of a queue brings besides its path. Browsers take a name of dots for steps up the path, so that the
 /// name stands here too (P-38).
-#[derive(Deserialize)]
-struct QueueForm {
-    queue: Option<String>,
-    layout: Option<String>,
-    raw: Option<String>,
-}
+struct QueueForm(Fields);
 
 impl QueueForm {
     fn queue(&self, in_path: String) -> String {
-        self.queue.clone().unwrap_or(in_path)
+        self.0.all("queue").next().map_or(in_path, str::to_owned)
     }
 
     /// The view that the form stood in.
     fn view(&self, queue: &str) -> OverviewQuery {
-        let layout = if self.layout.as_deref() == Some("a") { "a" } else { "b" };
+        let layout = if self.0.get("layout") == Some("a") { "a" } else { "b" };
         OverviewQuery { layout: Some(layout.into()), queue: Some(queue.to_owned()), ..Default::default() }
     }
 
@@ -95,7 +102,8 @@ impl QueueForm {
     }
 }
 
-async fn pause(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+async fn pause(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
+    let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
     ui.client().queue(&queue).pause().await?;
     ui.log_action("pause queue", &queue);
@@ -104,7 +112,8 @@ async fn pause(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) ->
     form.done(&ui, &queue, message).await
 }
 
-async fn resume(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+async fn resume(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
+    let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
     ui.client().queue(&queue).resume().await?;
     ui.log_action("resume queue", &queue);
@@ -112,11 +121,8 @@ async fn resume(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -
     form.done(&ui, &queue, message).await
 }
 
-async fn retry_all(
-    ui: Ui,
-    Path(name): Path<String>,
-    Form(form): Form<QueueForm>,
-) -> Result<Response, WebError> {
+async fn retry_all(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
+    let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
     let is_of_queue = |raw: &Bytes| RawJob::parse(raw).is_ok_and(|job| job.queue() == Some(&*queue));
     let retried = ui.client().retries().requeue_matching(is_of_queue).await?;
@@ -125,6 +131,11 @@ async fn retry_all(
     let message = match (retried.requeued, retried.left) {
         (0, 0) => Message::warn("Nothing to retry").detail(format!("No job of {queue} is retrying.")),
         (_, 0) => Message::ok(format!("{count} put back")).detail(format!("Now waiting in {queue}.")),
+        (0, left) => {
+            let why = retried.error.map_or_else(String::new, |error| format!(" Failed to {error}."));
+            let left = display::counted(left, "job", "jobs");
+            Message::bad("Nothing was put back").detail(format!("{left} stayed in Retry.{why}"))
+        }
         (_, left) => {
             let why = retried.error.map_or_else(String::new, |error| format!(" Failed to {error}."));
             let left = display::counted(left, "job", "jobs");
@@ -134,12 +145,22 @@ async fn retry_all(
     form.done(&ui, &queue, message).await
 }
 
-async fn delete(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -> Result<Response, WebError> {
+async fn delete(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
+    let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
-    let Some(raw) = form.raw.clone() else {
-        return Err(WebError::BadRequest("the field raw is missing".into()));
+    let waiting = ui.client().queue(&queue);
+    let raw = match (form.0.get("entry"), form.0.all("raw").next()) {
+        (Some(entry), _) => {
+            let bad = |error: NotAnEntryRef| WebError::BadRequest(format!("the field entry cannot {error}"));
+            waiting.find(&entry.parse().map_err(bad)?).await?
+        }
+        (None, Some(raw)) => Some(Bytes::from(raw.to_owned())),
+        (None, None) => return Err(WebError::BadRequest("the field entry is missing".into())),
     };
-    let deleted = ui.client().queue(&queue).delete(&Bytes::from(raw)).await?;
+    let deleted = match raw {
+        Some(raw) => waiting.delete(&raw).await?,
+        None => false,
+    };
     ui.log_action("delete job of queue", &queue);
     let message = if deleted {
         Message::ok("1 job deleted").detail(format!("It was waiting in {queue}."))
@@ -149,11 +170,8 @@ async fn delete(ui: Ui, Path(name): Path<String>, Form(form): Form<QueueForm>) -
     form.done(&ui, &queue, message).await
 }
 
-async fn delete_all(
-    ui: Ui,
-    Path(name): Path<String>,
-    Form(form): Form<QueueForm>,
-) -> Result<Response, WebError> {
+async fn delete_all(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
+    let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
     let deleted = ui.client().queue(&queue).clear().await?;
     ui.log_action("delete all jobs of queue", &queue);

@@ -3,18 +3,19 @@
 use std::cmp::Reverse;
 
 use askama::Template;
-use axum::extract::{Path, Query};
+use axum::Router;
+use axum::extract::RawQuery;
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Form, Router};
+use bytes::Bytes;
 use cogworker_client::PeriodicJob;
 use cogworker_core::cron::Cron;
 use cogworker_core::time::EpochSeconds;
-use serde::Deserialize;
 
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
+use crate::form::{Fields, Name};
 use crate::message::Message;
 use crate::pager::Pager;
 use crate::schedule_runs::{LOOKED_AT, LastRun};
@@ -34,7 +35,7 @@ pub(crate) fn routes() -> Router {
 }
 
 /// What the list is narrowed to; forms carry it along (WEBS-12).
-#[derive(Deserialize, Default, Clone)]
+#[derive(Default, Clone)]
 struct SchedulesQuery {
     q: Option<String>,
     state: Option<String>,
@@ -43,6 +44,15 @@ struct SchedulesQuery {
 }
 
 impl SchedulesQuery {
+    fn new(fields: &Fields) -> Self {
+        Self {
+            q: fields.owned("q"),
+            state: fields.owned("state"),
+            sort: fields.owned("sort"),
+            page: fields.owned("page"),
+        }
+    }
+
     fn search(&self) -> &str {
         self.q.as_deref().map(str::trim).unwrap_or_default()
     }
@@ -245,8 +255,8 @@ fn sort(rows: &mut [ScheduleRow], by: Sort) {
     }
 }
 
-async fn show(ui: Ui, Query(query): Query<SchedulesQuery>) -> Result<Response, WebError> {
-    ui.show(&load(&ui, &query).await?).await
+async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
+    ui.show(&load(&ui, &SchedulesQuery::new(&Fields::of_query(query))).await?).await
 }
 
 async fn done(ui: &Ui, query: &SchedulesQuery, message: Message) -> Result<Response, WebError> {
@@ -254,11 +264,8 @@ async fn done(ui: &Ui, query: &SchedulesQuery, message: Message) -> Result<Respo
     ui.done(message, &back, load(ui, query)).await
 }
 
-async fn run_now(
-    ui: Ui,
-    Path(pjid): Path<String>,
-    Form(query): Form<SchedulesQuery>,
-) -> Result<Response, WebError> {
+async fn run_now(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebError> {
+    let query = SchedulesQuery::new(&Fields::from(body));
     // An entry does not say on which queue its jobs go; the last of them does.
     let periodic = ui.client().periodic();
     let (published, runs) = tokio::join!(periodic.list(), ui.shared.schedule_runs.get(ui.client()));
@@ -278,21 +285,15 @@ async fn run_now(
     done(&ui, &query, message).await
 }
 
-async fn enable(
-    ui: Ui,
-    Path(pjid): Path<String>,
-    Form(query): Form<SchedulesQuery>,
-) -> Result<Response, WebError> {
+async fn enable(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebError> {
+    let query = SchedulesQuery::new(&Fields::from(body));
     ui.client().periodic().enable(&pjid).await?;
     ui.log_action("enable schedule", &pjid);
     done(&ui, &query, Message::ok("Schedule enabled").detail("It fires with its next slot.")).await
 }
 
-async fn disable(
-    ui: Ui,
-    Path(pjid): Path<String>,
-    Form(query): Form<SchedulesQuery>,
-) -> Result<Response, WebError> {
+async fn disable(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebError> {
+    let query = SchedulesQuery::new(&Fields::from(body));
     ui.client().periodic().disable(&pjid).await?;
     ui.log_action("disable schedule", &pjid);
     done(&ui, &query, Message::ok("Schedule disabled").detail("No process fires it until it is enabled."))

@@ -1,19 +1,20 @@
 //! Workers: the processes, and what they run.
 
 use askama::Template;
-use axum::extract::Query;
+use axum::Router;
+use axum::extract::RawQuery;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Form, Router};
+use bytes::Bytes;
 use cogworker_client::{Process, ProcessState, RunningJob};
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::time::EpochSeconds;
-use serde::Deserialize;
 
 use super::ClusterStatus;
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
+use crate::form::Fields;
 use crate::message::Message;
 use crate::orders::Order;
 use crate::pager::Pager;
@@ -35,7 +36,7 @@ pub(crate) fn routes() -> Router {
         .route("/workers/resume_all", post(resume_all))
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Default)]
 struct WorkersQuery {
     /// Only the jobs of this process.
     process: Option<String>,
@@ -221,7 +222,9 @@ async fn progress(ui: &Ui, rows: &mut [RunningRow]) -> Result<(), WebError> {
     Ok(())
 }
 
-async fn show(ui: Ui, Query(query): Query<WorkersQuery>) -> Result<Response, WebError> {
+async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
+    let fields = Fields::of_query(query);
+    let query = WorkersQuery { process: fields.owned("process"), page: fields.owned("page") };
     ui.show(&load(&ui, &query).await?).await
 }
 
@@ -230,25 +233,20 @@ async fn summary(ui: Ui) -> Result<Response, WebError> {
     ui.part(status.html(&ui))
 }
 
-#[derive(Deserialize)]
-struct Target {
-    #[serde(default)]
-    identity: String,
+async fn quiet(ui: Ui, body: Bytes) -> Result<Response, WebError> {
+    order(&ui, &Fields::from(body), Order::Quiet).await
 }
 
-async fn quiet(ui: Ui, Form(target): Form<Target>) -> Result<Response, WebError> {
-    order(&ui, &target.identity, Order::Quiet).await
+async fn resume(ui: Ui, body: Bytes) -> Result<Response, WebError> {
+    order(&ui, &Fields::from(body), Order::Resume).await
 }
 
-async fn resume(ui: Ui, Form(target): Form<Target>) -> Result<Response, WebError> {
-    order(&ui, &target.identity, Order::Resume).await
+async fn stop(ui: Ui, body: Bytes) -> Result<Response, WebError> {
+    order(&ui, &Fields::from(body), Order::Stop).await
 }
 
-async fn stop(ui: Ui, Form(target): Form<Target>) -> Result<Response, WebError> {
-    order(&ui, &target.identity, Order::Stop).await
-}
-
-async fn order(ui: &Ui, identity: &str, order: Order) -> Result<Response, WebError> {
+async fn order(ui: &Ui, fields: &Fields, order: Order) -> Result<Response, WebError> {
+    let identity = fields.get("identity").unwrap_or_default();
     let processes = ui.client().processes().await?;
     let process = processes.iter().find(|process| process.identity == identity);
     let message = match process {

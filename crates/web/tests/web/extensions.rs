@@ -66,6 +66,29 @@ async fn a_session_is_set_only_when_it_is_written_to_webc_25() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_session_is_secure_behind_https_and_only_there() -> Outcome {
+    let site = Site::with(options()).await?;
+    for (header, value, secure) in [
+        ("x-forwarded-proto", "https", true),
+        ("x-forwarded-proto", "https, http", true),
+        ("x-forwarded-proto", "http", false),
+        ("origin", "https://jobs.example", true),
+        ("origin", "http://jobs.example", false),
+    ] {
+        let request = Request::post("/admin/jobs/tenants/remember").header("sec-fetch-site", "same-origin");
+        let answer = site.send(request.header(header, value).body(Body::empty())?).await;
+        let cookies = answer.cookies();
+        assert_eq!(cookies.len(), 1, "{header}: {value}");
+        let flags: Vec<&str> = cookies[0].split("; ").skip(1).collect();
+        assert_eq!(flags.contains(&"Secure"), secure, "{header}: {value}: {flags:?}");
+        for flag in ["HttpOnly", "SameSite=Lax", "Path=/admin/jobs"] {
+            assert!(flags.contains(&flag), "{header}: {value}: {flags:?}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_session_of_the_hosts_own_is_used_and_one_switched_off_is_not_there_webc_24_webc_27() -> Outcome {
     let site = Site::with(options()).await?;
     let app = site.app.clone().layer(SessionLayer::new(SessionSecret::random()));

@@ -66,6 +66,30 @@ async fn every_queue_name_works_by_the_forms_of_the_page_and_touches_that_queue_
 }
 
 #[tokio::test]
+async fn fields_that_come_twice_and_names_that_are_no_text_have_a_page_of_ours() -> Outcome {
+    let site = Site::start().await?;
+    for path in
+        ["/overview?layout=b&layout=a&queue=1&queue=2", "/schedules?q=a&q=b", "/workers?process=a&process=b"]
+    {
+        assert_eq!(site.get(path).await.status, StatusCode::OK, "{path}");
+    }
+    let twice = [("queue", "a"), ("queue", "b"), ("layout", "b"), ("layout", "a"), ("q", "x"), ("q", "y")];
+    assert_eq!(site.post("/overview/a/pause", &twice).await.status, StatusCode::FOUND);
+    assert_eq!(site.redis.cli(&["SMEMBERS", "cogworker:paused_queues"]).strings(), ["a"], "the first counts");
+    assert_eq!(site.post("/schedules/p/enable", &twice).await.status, StatusCode::FOUND);
+    assert_eq!(site.post("/overview/a/delete", &[]).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(site.post("/overview/a/delete", &[("entry", "x")]).await.status, StatusCode::BAD_REQUEST);
+    for path in ["/overview/%ff/pause", "/schedules/%ff/run_now", "/jobs/%ff/delete", "/jobs/queue/%ff"] {
+        let answer = site.post(path, &[("queue", "other")]).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert!(answer.body.contains("There is no such page"), "{path}: {}", answer.body);
+    }
+    assert_eq!(site.get("/assets/%ff").await.status, StatusCode::NOT_FOUND);
+    assert_eq!(site.redis.cli(&["SMEMBERS", "cogworker:paused_queues"]).strings(), ["a"]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn nothing_that_came_from_outside_becomes_markup_p_39() -> Outcome {
     let site = Site::start().await?;
     let evil = "\"><script>x</script>";

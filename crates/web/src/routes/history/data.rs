@@ -16,11 +16,11 @@ use crate::form::Fields;
 const MOST_CONDITIONS: usize = 20;
 
 pub(super) async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
-    let fields = Fields::parse(query.unwrap_or_default().as_bytes());
+    let fields = Fields::of_query(query);
     let start = fields.number("start").unwrap_or(0).min(1 << 30) as usize;
     let end = fields.number("end").unwrap_or(start as u64 + ui.shared.options.history_per_page as u64);
     let count = (end.saturating_sub(start as u64)).min(RUNS_PER_PAGE as u64) as usize;
-    let mut search = RunsQuery::new(&fields).search(ui.now);
+    let mut search = RunsQuery::new(&fields).search(&ui);
     for (column, direction) in order(fields.get("sort")) {
         search = search.sort(column, direction);
     }

@@ -5,6 +5,7 @@ use cogworker_client::history::{Column, Condition, Direction, HistoryQuery};
 use cogworker_core::formats::RunStatus;
 use cogworker_core::time::EpochSeconds;
 
+use crate::Ui;
 use crate::form::{Fields, Href};
 
 /// How long ago a run may have ended.
@@ -230,8 +231,11 @@ impl RunsQuery {
     }
 
     /// What is asked of the history; its order and its part are added to it.
-    pub(super) fn search(&self, now: EpochSeconds) -> HistoryQuery {
+    pub(super) fn search(&self, ui: &Ui) -> HistoryQuery {
         let mut query = HistoryQuery::new();
+        if ui.hides_args() {
+            query = query.hide_args();
+        }
         if let Some(status) = self.status {
             query = query.status(status);
         }
@@ -248,7 +252,7 @@ impl RunsQuery {
         if let Some(queue) = &self.queue {
             query = query.all_of(Column::Queue, has(queue));
         }
-        let since = self.period.map(|period| now.as_f64() - period.seconds());
+        let since = self.period.map(|period| ui.now.as_f64() - period.seconds());
         let since = since.or_else(|| moment(self.from.as_ref()?));
         let until = self.to.as_ref().and_then(|to| moment(to)).map(|to| to + 60.0);
         let since = since.map(Condition::GreaterThanOrEqual);

@@ -1,6 +1,7 @@
 //! What is done to single jobs, and to those that are ticked.
 
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::response::Response;
 use bytes::Bytes;
 use cogworker_client::Requeued;
@@ -135,9 +136,10 @@ pub(super) fn in_minutes(minutes: u64) -> EpochSeconds {
 /// `/jobs/{state}/{action}`: one job, or with `_all` all that the view means.
 pub(super) async fn one(
     ui: Ui,
-    Path((state, word)): Path<(String, String)>,
+    path: Result<Path<(String, String)>, PathRejection>,
     body: Bytes,
 ) -> Result<Response, WebError> {
+    let Path((state, word)) = path.map_err(|_| WebError::NotFound)?;
     let fields = Fields::from(body);
     let state = State::from_word(&state).ok_or(WebError::NotFound)?;
     let (word, all) = match word.strip_suffix("_all") {
@@ -146,7 +148,7 @@ pub(super) async fn one(
     };
     let action =
         Action::parse(word, &fields).filter(|action| action.fits(state)).ok_or(WebError::NotFound)?;
-    let view = JobsQuery::of_form(&fields);
+    let view = JobsQuery::of_form(&fields).seen_in(&ui);
     if all {
         let mut reach = view.list();
         reach.state = state;
@@ -237,7 +239,7 @@ pub(super) fn invalid() -> Message {
 /// `/jobs/selected`: the ticked ones, or all that match.
 pub(super) async fn selected(ui: Ui, body: Bytes) -> Result<Response, WebError> {
     let fields = Fields::from(body);
-    let view = JobsQuery::of_form(&fields);
+    let view = JobsQuery::of_form(&fields).seen_in(&ui);
     let word = fields.get("do").unwrap_or_default();
     let Some(action) = Action::parse(word, &fields) else {
         return Err(WebError::BadRequest("the field do must be retry, reschedule, kill or delete".into()));

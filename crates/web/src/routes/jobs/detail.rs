@@ -1,13 +1,17 @@
 //! One job: what it is, what it did, what it will do, and where it went.
 
+mod lookup;
+mod text;
+
 use cogworker_client::history::HistoryQuery;
-use cogworker_client::{EntryFilter, SearchOrder};
-use cogworker_core::formats::{AttemptOutcome, AttemptRecord, EndedRun, JobState, RunStatus, Status};
+use cogworker_core::formats::{AttemptOutcome, AttemptRecord, EndedRun, RunStatus, Status};
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::time::EpochSeconds;
 use serde_json::Value;
 
-use super::listing::Counts;
+pub(super) use self::lookup::load;
+pub(super) use self::text::shown_raw;
+use self::text::{LONGEST_TEXT, cut, pretty};
 use super::place::{Located, Place, Target};
 use super::query::{JobsQuery, State};
 use super::row::{attempts, run_label, run_path, start_of};
@@ -20,10 +24,6 @@ use crate::form::Href;
 const SHOWN_ATTEMPTS: usize = 5;
 /// So many of the newest runs are searched for this job's: what a page can wait for. Its history is a link away.
 const SEARCHED_RUNS: u64 = 5_000;
-/// A job that moved is looked for among so many of each state.
-const SEARCHED_JOBS: u64 = 5_000;
-/// More of a text is a download away.
-const LONGEST_TEXT: usize = 64 << 10;
 /// Lines of a backtrace.
 const LONGEST_TRACE: usize = 200;
 /// A job has custom fields, not hundreds.
@@ -96,82 +96,6 @@ pub(super) struct RunPart {
     pub(super) took: String,
 }
 
-/// The panel that the address asks for, if any.
-pub(super) async fn load(ui: &Ui, query: &JobsQuery, counts: &Counts) -> Result<Option<Panel>, WebError> {
-    let client = ui.client();
-    let here = match &query.entry {
-        Some(target) => target.find(client).await?,
-        None => None,
-    };
-    let was = query.entry.as_ref().map(|target| target.place.state().set_name());
-    let (located, moved_from) = match (here, &query.selected) {
-        (Some(located), _) => (Some(located), None),
-        (None, Some(jid)) => (by_jid(ui, query, counts, jid).await?, was),
-        (None, None) if query.entry.is_none() => return Ok(None),
-        (None, None) => (None, was),
-    };
-    Ok(Some(match located {
-        Some(located) => Panel::Job(Box::new(detail(ui, query, located, moved_from).await?)),
-        None => Panel::Gone(gone(ui, query.selected.as_deref(), was).await?),
-    }))
-}
-
-/// A job by its jid, in the view's own state first.
-async fn by_jid(ui: &Ui, query: &JobsQuery, counts: &Counts, jid: &str) -> Result<Option<Located>, WebError> {
-    let client = ui.client();
-    let filter = EntryFilter::new().jid(jid);
-    let mut running = counts.running.iter().enumerate();
-    let mut places = vec![Place::Retry, Place::Dead, Place::Schedule];
-    let mut queues: Vec<_> = counts.queues.iter().filter(|queue| queue.size.unwrap_or(0) > 0).collect();
-    queues.sort_by_key(|queue| Some(&queue.name) != query.queue.as_ref());
-    places.extend(queues.iter().map(|queue| Place::Queue(queue.name.clone())));
-    places.sort_by_key(|place| place.state() != query.state);
-    if let Some((at, job)) = running
-        .find(|(_, job)| RawJob::parse(job.work.payload.get().as_bytes()).is_ok_and(|job| job.jid() == jid))
-    {
-        return Ok(Some(Located::running(at as u64, job)));
-    }
-    let mut left = 4 * SEARCHED_JOBS;
-    for place in places {
-        let most = SEARCHED_JOBS.min(left);
-        let newest = SearchOrder::LastFirst;
-        let page = match (place.set(client), &place) {
-            (Some(set), Place::Dead) => set.search(&filter, newest, 0, most).await?,
-            (Some(set), _) => set.search(&filter, SearchOrder::NextFirst, 0, most).await?,
-            (None, Place::Queue(queue)) => client.queue(queue).search(&filter, newest, 0, most).await?,
-            (None, _) => continue,
-        };
-        if let Some(found) = page.found.into_iter().next() {
-            let target = Target { place, entry: found.entry };
-            return Ok(Some(Located { target, raw: found.raw, score: found.score, running: None }));
-        }
-        left -= page.looked_at.min(left);
-        if left == 0 {
-            break;
-        }
-    }
-    Ok(None)
-}
-
-async fn gone(ui: &Ui, jid: Option<&str>, was: Option<&'static str>) -> Result<Gone, WebError> {
-    let was = was.unwrap_or("this list");
-    let Some(jid) = jid else {
-        let what = "Somebody deleted it, or it has run.".to_owned();
-        return Ok(Gone { jid: String::new(), was, what, history: None });
-    };
-    let (status, runs) = tokio::join!(ui.client().status(jid), runs_of(ui, jid));
-    let what = match (status.ok().flatten().map(|status| status.state), runs.first()) {
-        (_, Some(run)) if run.status == RunStatus::Success => {
-            format!("It ran with success in {}.", took(run))
-        }
-        (_, Some(run)) => format!("Its last run failed: {}", run.error()),
-        (Some(JobState::Complete), None) => "It ran with success.".to_owned(),
-        (Some(JobState::Failed), None) => "It failed.".to_owned(),
-        _ => "It has run, or somebody deleted it.".to_owned(),
-    };
-    Ok(Gone { jid: jid.to_owned(), was, what: display::shortened(&what, 300), history: Some(history(jid)) })
-}
-
 fn history(jid: &str) -> String {
     Href::new("/history").with("jid", jid).done()
 }
@@ -206,7 +130,7 @@ async fn detail(
     let class = job.as_ref().map(|job| job.class().to_owned()).unwrap_or_default();
     let args = match &job {
         Some(job) => pretty(&ui.args(&class, job.args_json())),
-        None => ui.args("", &start_of(&raw)),
+        None => ui.stray(start_of(&raw)),
     };
     let whole = shown_raw(ui, job.as_ref(), &raw);
     let text = |name| job.as_ref().and_then(|job| job.text_field(name)).filter(|text| !text.is_empty());
@@ -321,92 +245,6 @@ fn timeline(records: &[AttemptRecord], runs: &[EndedRun]) -> Vec<AttemptPart> {
     records.iter().rev().take(SHOWN_ATTEMPTS).map(part).collect()
 }
 
-fn pretty(json: &str) -> String {
-    let value =
-        (json.len() <= LONGEST_TEXT).then(|| serde_json::from_str::<&serde_json::value::RawValue>(json).ok());
-    match value.flatten() {
-        Some(_) => indented(json),
-        None => json.to_owned(),
-    }
-}
-
-/// JSON with line breaks. Its tokens stay as they are: a number is not rounded, and no key moves.
-fn indented(json: &str) -> String {
-    let mut text = String::with_capacity(json.len() * 2);
-    let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
-    let mut chars = json.chars().peekable();
-    let line = |text: &mut String, depth: usize| {
-        text.push('\n');
-        text.extend(std::iter::repeat_n("  ", depth.min(40)));
-    };
-    while let Some(c) = chars.next() {
-        if in_text {
-            text.push(c);
-            in_text = escaped || c != '"';
-            escaped = c == '\\' && !escaped;
-            continue;
-        }
-        match c {
-            '"' => {
-                in_text = true;
-                text.push(c);
-            }
-            '[' | '{' => {
-                text.push(c);
-                while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
-                if let Some(end) = chars.next_if(|next| matches!(next, ']' | '}')) {
-                    text.push(end);
-                } else {
-                    depth += 1;
-                    line(&mut text, depth);
-                }
-            }
-            ']' | '}' => {
-                depth = depth.saturating_sub(1);
-                line(&mut text, depth);
-                text.push(c);
-            }
-            ',' => {
-                text.push(c);
-                line(&mut text, depth);
-            }
-            ':' => text.push_str(": "),
-            c if c.is_ascii_whitespace() => {}
-            c => text.push(c),
-        }
-    }
-    text
-}
-
-/// A job as it is stored, with its args as they may be shown.
-pub(super) fn shown_raw(ui: &Ui, job: Option<&RawJob<'_>>, raw: &[u8]) -> String {
-    let text = String::from_utf8_lossy(raw).into_owned();
-    match job {
-        Some(job) => {
-            let args = job.args_json();
-            let shown = ui.args(job.class(), args);
-            // Where the args stand in the job; those that it does not have stand nowhere.
-            let start = (args.as_ptr() as usize).wrapping_sub(raw.as_ptr() as usize);
-            let end = start.saturating_add(args.len());
-            match (text.get(..start), text.get(start..end), text.get(end..)) {
-                (Some(before), Some(found), Some(after)) if found == args && shown != args => {
-                    format!("{before}{shown}{after}")
-                }
-                _ => text,
-            }
-        }
-        None => ui.args("", &text),
-    }
-}
-
-fn cut(text: String) -> String {
-    if text.len() <= LONGEST_TEXT {
-        return text;
-    }
-    let end = (0..=LONGEST_TEXT).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", &text[..end])
-}
-
 /// Fields that have a place of their own.
 const TOLD: [&str; 12] = [
     "class",
@@ -486,24 +324,5 @@ impl Detail {
     pub(super) fn worker_href(&self) -> String {
         let identity = self.running.as_ref().map(|runs| runs.identity.as_str());
         Href::new("/workers").with_some("process", identity).done()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_is_indented_and_otherwise_left_as_it_is() {
-        let json = r#"[1.0, 12345678901234567890, {"b":[], "a":{ },"x":"a, {\"b\": [1]}\\"}]"#;
-        let expected = "[\n  1.0,\n  12345678901234567890,\n  {\n    \"b\": [],\n    \"a\": {},\n    \"x\": \"a, {\\\"b\\\": [1]}\\\\\"\n  }\n]";
-        assert_eq!(pretty(json), expected);
-        assert_eq!(pretty("not json"), "not json");
-    }
-
-    #[test]
-    fn a_long_text_is_cut_between_characters() {
-        let text = cut("é".repeat(LONGEST_TEXT));
-        assert!(text.len() <= LONGEST_TEXT + 4 && text.ends_with('…'));
     }
 }

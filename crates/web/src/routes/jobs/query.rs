@@ -3,6 +3,7 @@
 use cogworker_client::EntryFilter;
 
 use super::place::{Place, Target};
+use crate::Ui;
 use crate::form::{Fields, Href};
 
 /// A state, as the tabs name it.
@@ -150,6 +151,8 @@ pub(crate) struct JobsQuery {
     pub(super) all: bool,
     /// Told once.
     pub(super) notice: Option<String>,
+    /// No part of the address: what is in args is not searched.
+    pub(super) hides_args: bool,
 }
 
 impl JobsQuery {
@@ -171,7 +174,13 @@ impl JobsQuery {
             entry: fields.get("entry").and_then(|entry| entry.parse().ok()),
             all: fields.get("all").is_some(),
             notice: fields.owned("notice"),
+            hides_args: false,
         }
+    }
+
+    /// As whoever looks at it may search.
+    pub(super) fn seen_in(self, ui: &Ui) -> Self {
+        Self { hides_args: ui.hides_args(), ..self }
     }
 
     /// The view that a form stood in: its field `view` is the view's query; without one the gem's fields count.
@@ -278,6 +287,9 @@ impl JobsQuery {
     /// Which entries at `place` are meant.
     pub(super) fn filter(&self, place: &Place) -> EntryFilter {
         let mut filter = EntryFilter::new();
+        if self.hides_args {
+            filter = filter.hide_args();
+        }
         if let Some(text) = &self.text {
             filter = filter.text(text);
         }

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use axum::extract::Path;
 use axum::response::Response;
 use bytes::Bytes;
 use cogworker_core::redis::RedisError;
@@ -12,17 +11,17 @@ use super::query::JobsQuery;
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
-use crate::form::Fields;
+use crate::form::{Fields, Name};
 use crate::message::Message;
 
 /// `/jobs/queue/{action}`: pause, resume or delete the queue that the field `queue` names.
-pub(super) async fn act(ui: Ui, Path(action): Path<String>, body: Bytes) -> Result<Response, WebError> {
+pub(super) async fn act(ui: Ui, Name(action): Name, body: Bytes) -> Result<Response, WebError> {
     let fields = Fields::from(body);
     let Some(name) = fields.all("queue").next() else {
         return Err(WebError::BadRequest("the field queue is missing".into()));
     };
     let queue = ui.client().queue(name);
-    let mut view = JobsQuery::of_form(&fields);
+    let mut view = JobsQuery::of_form(&fields).seen_in(&ui);
     let (log, message) = match action.as_str() {
         "pause" => {
             queue.pause().await?;

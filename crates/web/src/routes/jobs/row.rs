@@ -42,7 +42,7 @@ impl JobRow {
         let job = RawJob::parse(raw).ok();
         let (class, args) = match &job {
             Some(job) => (job.class(), ui.args(job.class(), job.args_json())),
-            None => ("(unparseable)", ui.args("", &start_of(raw))),
+            None => ("(unparseable)", ui.stray(start_of(raw))),
         };
         let field = |name| job.as_ref().and_then(|job| job.number_field(name)).map(EpochSeconds::new);
         let jid = job.as_ref().map(|job| job.jid().to_owned()).unwrap_or_default();
@@ -162,6 +162,6 @@ pub(super) fn attempts(job: &RawJob<'_>) -> Option<(u64, u64)> {
 }
 
 /// The beginning of what may be anything.
-pub(super) fn start_of(raw: &Bytes) -> String {
-    String::from_utf8_lossy(&raw[..raw.len().min(4 * SHORT_ARGS)]).into_owned()
+pub(super) fn start_of(raw: &Bytes) -> &[u8] {
+    &raw[..raw.len().min(4 * SHORT_ARGS)]
 }

@@ -1,6 +1,6 @@
 //! The two charts: their data, for the script and for the tables below them.
 
-use axum::extract::Query;
+use axum::extract::RawQuery;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use cogworker_core::time::{EpochSeconds, utc_day};
@@ -150,7 +150,8 @@ pub(super) async fn throughput(ui: Ui) -> Result<Response, WebError> {
     json(&ui, &Throughput { common: Common::new(&hours), processed })
 }
 
-pub(super) async fn runs(ui: Ui, Query(query): Query<OverviewQuery>) -> Result<Response, WebError> {
+pub(super) async fn runs(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
+    let query = OverviewQuery::new(query);
     #[derive(Serialize)]
     struct Runs {
         #[serde(flatten)]

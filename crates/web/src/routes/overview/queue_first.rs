@@ -2,7 +2,7 @@
 
 use askama::Template;
 use bytes::Bytes;
-use cogworker_client::QueueInfo;
+use cogworker_client::{EntryRef, QueueInfo};
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::time::EpochSeconds;
 
@@ -17,8 +17,6 @@ use crate::view::view;
 /// Jobs on a page.
 const PER_PAGE: usize = 25;
 const SHORT_ARGS: usize = 160;
-/// Larger jobs are deleted on their own page: a list of them must stay small.
-const LARGEST_RAW: usize = 4096;
 
 #[derive(Template)]
 #[template(path = "overview_queue.html", blocks = ["live"])]
@@ -58,8 +56,8 @@ struct JobRow {
     args: String,
     enqueued_at: Option<EpochSeconds>,
     is_job: bool,
-    /// `None` when it is too large for a form in a list.
-    raw: Option<String>,
+    /// Names it in a form, without telling what is in it.
+    entry: EntryRef,
 }
 
 impl QueueLink {
@@ -94,11 +92,8 @@ impl Selected {
 }
 
 impl JobRow {
-    fn new(ui: &Ui, raw: &Bytes) -> Self {
-        let text = String::from_utf8_lossy(raw);
-        // Bytes that are no text would not come back as they are.
-        let fits = raw.len() <= LARGEST_RAW && std::str::from_utf8(raw).is_ok();
-        let raw_field = fits.then(|| text.clone().into_owned());
+    fn new(ui: &Ui, raw: &Bytes, place: usize) -> Self {
+        let entry = EntryRef::new(raw, place as u64, None);
         match RawJob::parse(raw) {
             Ok(job) => Self {
                 jid: job.jid().to_owned(),
@@ -106,15 +101,15 @@ impl JobRow {
                 args: display::shortened(&ui.args(job.class(), job.args_json()), SHORT_ARGS),
                 enqueued_at: job.enqueued_at(),
                 is_job: true,
-                raw: raw_field,
+                entry,
             },
             Err(_) => Self {
                 jid: String::new(),
                 class: "(unparseable)".to_owned(),
-                args: display::shortened(&ui.args("", &text), SHORT_ARGS),
+                args: display::shortened(&ui.stray(raw), SHORT_ARGS),
                 enqueued_at: None,
                 is_job: false,
-                raw: raw_field,
+                entry,
             },
         }
     }
@@ -168,7 +163,7 @@ async fn select(ui: &Ui, name: &str, query: &OverviewQuery) -> Result<Selected, 
         running: running.iter().filter(|job| job.work.queue == name).count() as u64,
         retrying: failed.retrying,
         dead: failed.dead,
-        jobs: jobs.iter().map(|raw| JobRow::new(ui, raw)).collect(),
+        jobs: jobs.iter().zip(pager.skip()..).map(|(raw, place)| JobRow::new(ui, raw, place)).collect(),
         pager,
     })
 }

@@ -1,0 +1,114 @@
+//! How templates write names, counts and times.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cogworker_core::time::EpochSeconds;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Ui;
+use crate::display;
+use crate::live;
+use crate::markup::Markup;
+use crate::time_format::iso;
+
+/// What stays as it is in a path segment and in a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+impl Ui {
+    /// A value as it stands in a path segment or a query.
+    pub(crate) fn enc(&self, value: &str) -> String {
+        encode(value)
+    }
+
+    /// A name as a path segment. Browsers take dots for steps up the path even when they are encoded, and an empty
+    /// segment for none: a form names these in a field (P-38).
+    pub(crate) fn segment(&self, name: &str) -> String {
+        if matches!(name, "" | "." | "..") { "-".to_owned() } else { encode(name) }
+    }
+
+    /// The path of what can be done to a queue, below the root.
+    pub(crate) fn queue_action(&self, queue: &str, action: &str) -> String {
+        format!("/overview/{}/{action}", self.segment(queue))
+    }
+
+    /// The path of a queue's own view, below the root.
+    pub(crate) fn queue_path(&self, queue: &str) -> String {
+        format!("/overview?layout=b&queue={}", encode(queue))
+    }
+
+    /// The path of a queue's jobs in one state, below the root.
+    pub(crate) fn jobs_path(&self, status: &str, queue: &str) -> String {
+        format!("/jobs?status={status}&queue={}", encode(queue))
+    }
+
+    /// A count that leads to what it counts; zero is quiet.
+    pub(crate) fn count(&self, number: &u64, path: impl std::fmt::Display) -> Markup {
+        if *number == 0 {
+            return Markup::raw("<span class=\"zero\">0</span>");
+        }
+        let mut link = Markup::raw("<a class=\"plain\" href=\"");
+        link.text(&self.root).text(path).push("\">").text(display::number(*number));
+        link.raw_tail("</a>")
+    }
+
+    /// The URL of one of the UI's own files, which may be kept for ever.
+    pub(crate) fn asset(&self, name: &str) -> String {
+        format!("{}/assets/{name}?v={}", self.root, crate::assets::version(name))
+    }
+
+    /// An icon, which says nothing to those who cannot see it.
+    pub(crate) fn icon(&self, name: &str) -> Markup {
+        let mut icon = Markup::raw("<svg class=\"i\" aria-hidden=\"true\"><use href=\"");
+        icon.text(self.asset("icons.svg")).push("#i-").text(name);
+        icon.raw_tail("\"/></svg>")
+    }
+
+    pub(crate) fn number(&self, number: &u64) -> String {
+        display::number(*number)
+    }
+
+    /// A time in UTC, which the browser rewrites in its own zone (WEBC-13).
+    pub(crate) fn time(&self, at: &EpochSeconds) -> Markup {
+        let mut time = Markup::raw("<time datetime=\"");
+        time.text(iso(*at)).push("\" data-cw-time>").text(self.shared.options.time_format.write(*at));
+        time.raw_tail("</time>")
+    }
+
+    /// How long ago, or how far ahead; the browser counts on.
+    pub(crate) fn relative(&self, at: &EpochSeconds) -> Markup {
+        let mut time = Markup::raw("<time datetime=\"");
+        time.text(iso(*at)).push("\" title=\"").text(self.shared.options.time_format.write(*at));
+        time.push(" UTC\"").push(live::COUNTED_BY_BROWSER).text(display::relative(*at, self.now));
+        time.raw_tail("</time>")
+    }
+
+    /// How long since; the browser counts on.
+    pub(crate) fn elapsed(&self, since: &EpochSeconds) -> Markup {
+        let mut span = Markup::raw("<span data-cw-since=\"");
+        span.text(format!("{:.0}", since.as_f64())).push("\"").push(live::COUNTED_BY_BROWSER);
+        span.text(display::whole(self.now.since(*since).as_secs()));
+        span.raw_tail("</span>")
+    }
+
+    /// A name as part of an element's id: updates find the row again by it.
+    pub(crate) fn id(&self, name: &str) -> String {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        format!("{:x}", hasher.finish())
+    }
+}
+
+/// A value as it stands in a path segment or a query.
+pub(crate) fn encode(value: &str) -> String {
+    utf8_percent_encode(value, PLAIN).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_can_stand_in_a_path() {
+        assert_eq!(encode("a/b:c +&%\"<é"), "a%2Fb%3Ac%20%2B%26%25%22%3C%C3%A9");
+    }
+}
