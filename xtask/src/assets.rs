@@ -1,4 +1,5 @@
-//! `cargo xtask assets`: brings the web UI's libraries and font into the repository, from the npm registry.
+//! `cargo xtask assets`: brings the web UI's libraries and font, and its tests' accessibility checker, into the
+//! repository, from the npm registry.
 //!
 //! Each is taken from one file of one version of one package, checked against the hash that is written down, and
 //! stored compressed twice. Needs `npm`, `node` (for its brotli) and `tar`; nothing else in the workspace does.
@@ -12,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::demo::Outcome;
 use crate::workspace;
 
-const FOLDER: &str = "crates/web/assets/vendor";
-const LIST: &str = "crates/web/assets/vendor/vendor.json";
+/// What the UI serves, and what only its tests use. Each folder has a list, and may hold brotli as well as gzip.
+const FOLDERS: [(&str, bool); 2] =
+    [("crates/web/assets/vendor", true), ("crates/browser-tests/vendor", false)];
+const LIST: &str = "vendor.json";
 
 /// One vendored file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -43,9 +46,14 @@ const COMPRESS: &str = "const z=require('zlib'),f=require('fs'),p=process.argv[1
     [z.constants.BROTLI_PARAM_SIZE_HINT]:d.length}}));";
 
 pub(crate) fn run() -> Outcome {
-    let root = workspace::root();
-    let folder = root.join(FOLDER);
-    let mut list: Vec<Vendored> = serde_json::from_str(&fs::read_to_string(root.join(LIST))?)?;
+    for (folder, with_brotli) in FOLDERS {
+        fetch(&workspace::root().join(folder), with_brotli)?;
+    }
+    Ok(())
+}
+
+fn fetch(folder: &Path, with_brotli: bool) -> Outcome {
+    let mut list: Vec<Vendored> = serde_json::from_str(&fs::read_to_string(folder.join(LIST))?)?;
     let work = tempfile::tempdir()?;
     for file in &mut list {
         let package = unpack(work.path(), file)?;
@@ -65,12 +73,17 @@ pub(crate) fn run() -> Outcome {
         if !file.name.ends_with(".woff2") {
             run_command(Command::new("node").arg("-e").arg(COMPRESS).arg(&target))?;
             file.gz_sha256 = Some(sha256(&with_ending(&target, "gz"))?);
-            file.br_sha256 = Some(sha256(&with_ending(&target, "br"))?);
+            let brotli = with_ending(&target, "br");
+            if with_brotli {
+                file.br_sha256 = Some(sha256(&brotli)?);
+            } else {
+                fs::remove_file(brotli)?;
+            }
             fs::remove_file(&target)?;
         }
         println!("{} from {} {} ({})", file.name, file.package, file.version, file.license);
     }
-    fs::write(root.join(LIST), serde_json::to_string_pretty(&list)? + "\n")?;
+    fs::write(folder.join(LIST), serde_json::to_string_pretty(&list)? + "\n")?;
     Ok(())
 }
 

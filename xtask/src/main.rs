@@ -9,6 +9,7 @@ use clap::Parser;
 
 mod assets;
 mod bench;
+mod browser;
 mod demo;
 mod docs_check;
 mod fmt;
@@ -31,6 +32,8 @@ enum Task {
     Demo(demo::Options),
     /// Fill a Redis with a believable week of work, to look at the web UI
     SeedDemo(seed_demo::Options),
+    /// Take a picture of every page of the web UI, in both themes, on a desk and on a phone
+    Screenshots(browser::Options),
     /// Measure pushing, draining and picking up jobs
     Bench(bench::Options),
     /// Random load and random faults; then everything must be accounted for
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Demo(options) => demo::run(&options).map_err(named("demo")),
         Task::SeedDemo(options) => seed_demo::run(&options).map_err(named("seed-demo")),
+        Task::Screenshots(options) => browser::screenshots(&options).map_err(named("screenshots")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
         Task::Soak(options) => soak::run(&options).map_err(named("soak")),
         Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),

@@ -17,6 +17,9 @@ use cogworker_core::time::EpochSeconds;
 
 use crate::demo::Outcome;
 
+const WAITING: usize = 1204;
+const RUNS: usize = 12_000;
+
 #[derive(Args)]
 pub(crate) struct Options {
     /// The Redis to fill; it must hold no jobs yet
@@ -26,33 +29,50 @@ pub(crate) struct Options {
     #[arg(long)]
     hold: bool,
     /// Waiting jobs in the largest queue
-    #[arg(long, default_value_t = 1204)]
+    #[arg(long, default_value_t = WAITING)]
     waiting: usize,
     /// Runs in the history
-    #[arg(long, default_value_t = 12_000)]
+    #[arg(long, default_value_t = RUNS)]
     runs: usize,
 }
 
 pub(crate) fn run(options: &Options) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let client = Client::connect(&RedisConfig::new(&options.url)?).await?;
-        let stats = client.stats().await?;
-        let held = [stats.scheduled, stats.retrying, stats.dead].into_iter().flatten().sum::<u64>();
-        if stats.enqueued + held > 0 {
-            return Err(format!("fill {}: it holds jobs already", client.redis().config()).into());
-        }
-        let mut seed = Seed { client, random: fastrand::Rng::with_seed(7), now: EpochSeconds::now() };
-        jobs::write(&mut seed, options.waiting).await?;
-        history::write(&mut seed, options.runs).await?;
-        processes::write(&mut seed).await?;
-        println!("Filled {}", seed.client.redis().config());
+        let mut seed = fill(&RedisConfig::new(&options.url)?, options.waiting, options.runs).await?;
         if options.hold {
             hold(&mut seed).await?;
         }
         seed.client.close().await;
         Ok(())
     })
+}
+
+/// Fills a Redis, and beats for the processes while something else goes on.
+pub(crate) async fn while_it_runs<T>(
+    config: &RedisConfig,
+    work: impl Future<Output = T>,
+) -> Result<T, Box<dyn std::error::Error>> {
+    let mut seed = fill(config, WAITING, RUNS).await?;
+    tokio::select! {
+        done = work => Ok(done),
+        never = hold(&mut seed) => Err(never.err().unwrap_or_else(|| "take pictures: interrupted".into())),
+    }
+}
+
+async fn fill(config: &RedisConfig, waiting: usize, runs: usize) -> Result<Seed, Box<dyn std::error::Error>> {
+    let client = Client::connect(config).await?;
+    let stats = client.stats().await?;
+    let held = [stats.scheduled, stats.retrying, stats.dead].into_iter().flatten().sum::<u64>();
+    if stats.enqueued + held > 0 {
+        return Err(format!("fill {}: it holds jobs already", client.redis().config()).into());
+    }
+    let mut seed = Seed { client, random: fastrand::Rng::with_seed(7), now: EpochSeconds::now() };
+    jobs::write(&mut seed, waiting).await?;
+    history::write(&mut seed, runs).await?;
+    processes::write(&mut seed).await?;
+    println!("Filled {}", seed.client.redis().config());
+    Ok(seed)
 }
 
 /// Beats for the processes until Ctrl-C.

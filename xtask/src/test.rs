@@ -6,7 +6,7 @@ use clap::Args;
 use cogworker_testing::RedisBinary;
 
 use crate::step::{Step, TaskError};
-use crate::{docs_check, fmt, lint, lua_check, soak};
+use crate::{browser, docs_check, fmt, lint, lua_check, soak};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -32,6 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
     // What tests start and do not build: the worker of another package.
     Step::cargo("example worker", &["build", "--package", "example-worker"]).run()?;
     tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
+    browser::test(redis.server())?;
     if !options.fast {
         Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])
             .env("COGWORKER_REDIS_SERVER", redis.server())
@@ -55,8 +56,11 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
 /// cargo's own runner. The doctests are a step of their own with either.
 fn tests() -> Step {
     if Step::cargo("nextest", &["nextest", "--version"]).succeeds() {
-        Step::cargo("tests", &["nextest", "run", "--workspace"])
+        Step::cargo("tests", &["nextest", "run", "--workspace", "--exclude", browser::PACKAGE])
     } else {
-        Step::cargo("tests", &["test", "--workspace", "--lib", "--bins", "--tests"])
+        Step::cargo(
+            "tests",
+            &["test", "--workspace", "--exclude", browser::PACKAGE, "--lib", "--bins", "--tests"],
+        )
     }
 }

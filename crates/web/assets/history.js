@@ -52,6 +52,7 @@
       if (!data) return "";
       const link = document.createElement("a");
       link.className = "name";
+      link.tabIndex = -1;
       link.href = gridElement.dataset.cwJobs + encodeURIComponent(data.jid);
       link.textContent = value || "(no class)";
       return link;
@@ -68,6 +69,7 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = "linkish";
+      button.tabIndex = -1;
       button.textContent = value;
       button.addEventListener("click", () => showRun(data));
       return button;
@@ -91,7 +93,7 @@
     },
   };
   const columns = [
-    { field: "finished_at", headerName: "Finished", sort: "desc", minWidth: 185, width: 185, filter: false,
+    { field: "finished_at", headerName: "Finished", sort: "desc", sortingOrder: ["desc", "asc"], minWidth: 185, width: 185, filter: false,
       valueFormatter: ({ value }) => (value ? window.cogworkerTime(new Date(value * 1000)) : "") },
     { field: "class", headerName: "Class", flex: 2, minWidth: 150, cellRenderer: cell.class, ...textFilter },
     { field: "queue", headerName: "Queue", flex: 1.4, minWidth: 110, ...textFilter },
@@ -144,6 +146,13 @@
       paginationPageSizeSelector: sizes,
       domLayout: "normal",
       suppressCellFocus: false,
+      // One stop for Tab: arrows go from cell to cell, Enter does what a click on the cell's link or button does.
+      tabToNextCell: () => false,
+      onCellKeyDown: ({ event }) => event.key === "Enter" && event.target.querySelector?.("a, button")?.click(),
+      onGridSizeChanged: ({ api, clientWidth }) => {
+        api.setColumnsVisible(["jid"], clientWidth >= 1150);
+        api.setColumnsVisible(["args"], clientWidth >= 1000);
+      },
       enableCellTextSelection: true,
       icons,
       multiSortKey: "ctrl",

@@ -64,7 +64,7 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   event.stopImmediatePropagation();
 }, true);
-// Where the focus was when an action began: its button may be gone when it ends.
+// Where the focus was when an action began, by its button or by a key on its row: both may be gone when it ends.
 let acted = null;
 document.addEventListener("htmx:beforeRequest", (event) => {
   const form = event.detail.elt;
@@ -75,7 +75,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   // Not disabled, which would take the focus away; a second click is none.
   button.setAttribute("aria-busy", "true");
   const row = button.closest("[data-cw-row]");
-  acted = button.contains(document.activeElement) ? { row, next: row?.nextElementSibling, place: row ? rows().indexOf(row) : -1 } : null;
+  acted = (row ?? button).contains(document.activeElement) ? { row, next: row?.nextElementSibling, place: row ? rows().indexOf(row) : -1 } : null;
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   for (const block of document.querySelectorAll("[data-cw-acting]")) block.removeAttribute("data-cw-acting");

@@ -130,5 +130,15 @@ document.addEventListener("visibilitychange", () => {
   else if (window.cogworkerLive) poll();
 });
 addEventListener("online", () => window.cogworkerLive && poll());
+// A page that could not be made comes back by itself. Its `meta` does that where there are no scripts: it would take
+// the focus away each time.
+if (document.body.hasAttribute("data-cw-reload")) {
+  setInterval(async () => {
+    if (document.hidden) return;
+    const answer = await fetch(location.href, { method: "HEAD", cache: "no-store" }).catch(() => null);
+    if (answer && answer.status !== 503) location.reload();
+  }, 5000);
+} else {
+  plan();
+}
 showLive();
-plan();

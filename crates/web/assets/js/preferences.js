@@ -28,4 +28,9 @@ document.addEventListener("submit", (event) => {
     dispatchEvent(new Event("resize"));
   }
 });
+// On a narrow screen tabs go on beyond its edge: the current one is shown. The page itself does not move.
+for (const bar of document.querySelectorAll(".tabs, .states")) {
+  const current = bar.querySelector("[aria-current]");
+  if (current) bar.scrollLeft += current.getBoundingClientRect().right - bar.getBoundingClientRect().right + bar.clientWidth / 4;
+}
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new CustomEvent("cw:theme")));

@@ -74,6 +74,9 @@ impl MetricsFirst {
     }
 
     fn all_clear(&self) -> String {
+        if self.queues.is_empty() && self.status.processes == 0 {
+            return "There is no queue yet, and no process that would take jobs.".to_owned();
+        }
         let queues = display::counted(self.queues.len() as u64, "queue", "queues");
         let limit = display::whole(self.ui.shared.options.latency_threshold.as_secs());
         format!(
