@@ -91,6 +91,15 @@ impl PeriodicEntries {
         Ok(published)
     }
 
+    /// Whether an entry is published under this id, readable or not.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn is_published(&self, pjid: &str) -> Result<bool, RedisError> {
+        let states = scripts::list_periodic(self.client.redis(), &[pjid.to_owned()]).await?;
+        Ok(states.iter().any(|state| !state.published.is_empty()))
+    }
+
     /// In order, each once: a walk may come across one twice.
     async fn pjids(&self) -> Result<BTreeSet<String>, RedisError> {
         let redis = self.client.redis();

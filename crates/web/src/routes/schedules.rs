@@ -294,8 +294,14 @@ async fn enable(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebEr
 
 async fn disable(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebError> {
     let query = SchedulesQuery::new(&Fields::from(body));
-    ui.client().periodic().disable(&pjid).await?;
-    ui.log_action("disable schedule", &pjid);
-    done(&ui, &query, Message::ok("Schedule disabled").detail("No process fires it until it is enabled."))
-        .await
+    let periodic = ui.client().periodic();
+    // One that is switched off for nothing would stay so, unseen, should it ever come.
+    let message = if periodic.is_published(&pjid).await? {
+        periodic.disable(&pjid).await?;
+        ui.log_action("disable schedule", &pjid);
+        Message::ok("Schedule disabled").detail("No process fires it until it is enabled.")
+    } else {
+        Message::warn("That schedule is not there any more").detail("Nothing was changed.")
+    };
+    done(&ui, &query, message).await
 }

@@ -119,3 +119,12 @@ async fn a_schedule_that_failed_or_was_not_fired_needs_attention() -> Outcome {
     assert!(!page.contains("<b>NewJob</b> was not fired."), "it may be new");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_schedule_that_is_gone_is_not_switched_off() -> Outcome {
+    let site = Site::start().await?;
+    let answer = site.post("/schedules/gone/disable", &[]).await;
+    assert!(answer.status.is_redirection(), "{}", answer.status);
+    assert_eq!(site.redis.cli(&["EXISTS", "periodic:disabled"]), 0);
+    Ok(())
+}
