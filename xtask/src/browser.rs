@@ -13,7 +13,8 @@ use crate::seed_demo;
 use crate::step::{Step, TaskError};
 use crate::workspace;
 
-/// A package of its own, so that nobody builds and runs it by accident.
+/// A package of its own, so that nobody builds and runs it by accident: its WebDriver client switches on features of
+/// shared dependencies, such as the order of serde_json's maps, that the other tests must not have.
 pub(crate) const PACKAGE: &str = "cogworker-browser-tests";
 /// Debian's names of Chromium and chromedriver.
 const PACKAGES: [&str; 2] = ["chromium", "chromium-driver"];

@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
     tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
     browser::test(redis.server())?;
     if !options.fast {
-        Step::cargo("doctests", &["test", "--workspace", "--doc", "--quiet"])
+        Step::cargo("doctests", &["test", "--workspace", "--exclude", browser::PACKAGE, "--doc", "--quiet"])
             .env("COGWORKER_REDIS_SERVER", redis.server())
             .run()?;
         // Off by default, so the steps before have not built it.
