@@ -1,19 +1,19 @@
 //! Settling jobs: the one place where a job leaves the in-progress list.
 
 mod earlier;
+mod effect;
 mod side_step;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 pub use self::earlier::{BatchShape, Earlier};
+pub use self::effect::Effect;
 pub use self::side_step::SideStep;
 use super::{HistoryLimits, KeyPositions, Step};
 use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, Durations, THROUGHPUT_TTL, epoch_hour};
-use crate::keys::Key;
 use crate::locks::{JobLocks, JobTraces};
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::{EpochSeconds, ttl_seconds, utc_day};
@@ -63,34 +63,6 @@ pub struct SettleBatch {
     history: HistoryLimits,
     number: u64,
     uncounted: (u64, u64),
-}
-
-/// What is written beside an outcome, in the same step and only where it applied. It never changes
-/// an outcome: when it cannot be written, that is told and the outcome stands (MW-08).
-#[derive(Debug, Clone)]
-pub enum Effect {
-    /// Fields of the job's status (STAT-02, STAT-03).
-    Status {
-        /// The job's status key.
-        key: Key,
-        /// How long it is kept after this write, s.
-        ttl: u64,
-        /// Fields and values.
-        fields: Vec<(Cow<'static, str>, String)>,
-    },
-    /// A record of the run (HIST-01 to HIST-07).
-    History {
-        /// The record, as JSON.
-        record: Vec<u8>,
-        /// When it ended.
-        finished_at: EpochSeconds,
-        /// True for a success.
-        success: bool,
-        /// The job's class.
-        class: String,
-        /// How long the run took.
-        took: Duration,
-    },
 }
 
 #[derive(Debug)]
