@@ -1,7 +1,12 @@
-//! Measures pushing, draining and picking up jobs on a private Redis.
+//! Measures what a user waits for: pushing, draining, picking up, being on time; of ours, and with
+//! `--peers` of other systems in the same run.
 
+pub(crate) mod ours;
+mod plot;
 mod report;
-mod workloads;
+mod system;
+mod usage;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -10,8 +15,10 @@ use cogworker_testing::TestRedis;
 
 use crate::demo::Outcome;
 use crate::step::Step;
-use crate::workspace::executable;
+use crate::workspace::{self, executable};
 use report::Report;
+use system::System;
+use workload::Workload;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -19,17 +26,21 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// How often each workload is run; the median counts
+    /// Where the plots go, one SVG for each metric [default: target/bench]
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
+
+    /// How often each workload is run, the systems taking turns; the median counts
     #[arg(long, default_value_t = 3)]
     repeats: usize,
 
-    /// Jobs to drain
-    #[arg(long, default_value_t = 100_000)]
+    /// Jobs of a drain; other workloads are sized by it
+    #[arg(long, default_value_t = 100_000, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1_000..))]
     jobs: usize,
 
-    /// Run only workloads whose name contains this
-    #[arg(long)]
-    only: Option<String>,
+    /// Run only workloads whose name contains one of these, divided by commas; `drain_10m` must be named
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
 
     /// Set by the task itself: this program is built with optimisations
     #[arg(long, hide = true)]
@@ -39,8 +50,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Outcome {
     if !options.optimised {
         // The figures are of optimised code, of the pushing side too.
-        Step::cargo("build", &["build", "--release", "--package", "example-worker", "--package", "xtask"])
-            .run()?;
+        Step::cargo("build", &["build", "--release", "--package", "xtask"]).run()?;
         let mut again = std::process::Command::new(executable("release", "xtask"));
         again.args(std::env::args_os().skip(1)).arg("--optimised");
         let status = again.status()?;
@@ -50,16 +60,33 @@ pub(crate) fn run(options: &Options) -> Outcome {
             Err(format!("measure: it ended with {status}").into())
         };
     }
+    let workloads = Workload::chosen(options.jobs, &options.only)?;
+    let systems = [System::ours()?];
     let redis = TestRedis::start()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let mut report = Report::default();
-    for repeat in 1..=options.repeats.max(1) {
-        println!("repeat {repeat} of {}", options.repeats.max(1));
-        runtime.block_on(workloads::run_all(&redis, options.jobs, options.only.as_deref(), &mut report))?;
+    let repeats = options.repeats.max(1);
+    for repeat in 1..=repeats {
+        for workload in &workloads {
+            for system in &systems {
+                if !workload.is_for(system, repeat) {
+                    continue;
+                }
+                println!("{repeat}/{repeats} {} {}", workload.name, system.label());
+                match system.measure(&redis, workload) {
+                    Ok(measured) => report.add(system, measured),
+                    Err(error) if system.is_ours => return Err(error),
+                    // A peer that does not get through is told, and the others go on.
+                    Err(error) => report.fail(system, workload.name, &error.to_string()),
+                }
+            }
+        }
     }
-    println!("{report}");
+    println!("\n{report}");
     if let Some(path) = &options.json {
         std::fs::write(path, report.to_json())?;
     }
+    let folder = options.plots.clone().unwrap_or_else(|| workspace::root().join("target/bench"));
+    let plots = plot::write_all(&report, &folder)?;
+    println!("{plots} plots in {}", folder.display());
     Ok(())
 }

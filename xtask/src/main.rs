@@ -36,6 +36,9 @@ enum Task {
     Screenshots(browser::Options),
     /// Measure pushing, draining and picking up jobs
     Bench(bench::Options),
+    /// What the measurements run of ours, as one of their systems
+    #[command(hide = true)]
+    BenchOurs(bench::ours::Options),
     /// Random load and random faults; then everything must be accounted for
     Soak(soak::Options),
     /// The worker process of a soak
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Task::SeedDemo(options) => seed_demo::run(&options).map_err(named("seed-demo")),
         Task::Screenshots(options) => browser::screenshots(&options).map_err(named("screenshots")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
+        Task::BenchOurs(options) => bench::ours::run(&options).map_err(named("bench-ours")),
         Task::Soak(options) => soak::run(&options).map_err(named("soak")),
         Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),
         Task::Test(options) => test::run(&options),
