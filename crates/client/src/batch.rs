@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cogworker_core::locks::{JobLocks, lock_seconds};
-use cogworker_core::new_job::{NewJob, Prepared};
+use cogworker_core::new_job::Prepared;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
 use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT, Push};
@@ -20,9 +20,15 @@ const BATCH_JOBS: usize = 1000;
 pub(crate) struct Batch<'a> {
     redis: &'a Redis,
     settings: &'a Settings,
-    jobs: Vec<(&'a Prepared, Vec<u8>)>,
+    jobs: Vec<Ready>,
     bytes: usize,
-    has_unique: bool,
+}
+
+/// A job as it goes to Redis.
+pub(crate) struct Ready {
+    pub(crate) prepared: Prepared,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) is_unique: bool,
 }
 
 /// Why a batch stopped on its way.
@@ -71,17 +77,17 @@ impl<T> Group<T> {
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(redis: &'a Redis, settings: &'a Settings) -> Self {
-        Self { redis, settings, jobs: Vec::new(), bytes: 0, has_unique: false }
+        Self { redis, settings, jobs: Vec::new(), bytes: 0 }
     }
 
-    pub(crate) fn is_full_for(&self, payload: &[u8]) -> bool {
-        self.jobs.len() == BATCH_JOBS || (!self.jobs.is_empty() && self.bytes + payload.len() > BATCH_BYTES)
+    pub(crate) fn is_full_for(&self, job: &Ready) -> bool {
+        let bytes = self.bytes + job.payload.len();
+        self.jobs.len() == BATCH_JOBS || (!self.jobs.is_empty() && bytes > BATCH_BYTES)
     }
 
-    pub(crate) fn add(&mut self, job: &NewJob, prepared: &'a Prepared, payload: Vec<u8>) {
-        self.bytes += payload.len();
-        self.has_unique |= job.is_unique();
-        self.jobs.push((prepared, payload));
+    pub(crate) fn add(&mut self, job: Ready) {
+        self.bytes += job.payload.len();
+        self.jobs.push(job);
     }
 
     /// Pushes the jobs and is empty afterwards. One element for each: false for a duplicate.
@@ -91,12 +97,11 @@ impl<'a> Batch<'a> {
         self.bytes = 0;
         if let Some(sink) = &self.settings.sink {
             let now = sink.now();
-            let jobs =
-                jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now)).collect();
+            let jobs = jobs.into_iter().map(|job| self.traced(job, now)).collect();
             let nothing = |error| Stopped { fates: vec![Fate::NotPushed; count], error };
             return sink.clone().take(jobs).await.map_err(nothing);
         }
-        if std::mem::take(&mut self.has_unique) || self.settings.status_ttl.is_some() {
+        if jobs.iter().any(|job| job.is_unique) || self.settings.status_ttl.is_some() {
             return self.push_with_traces(jobs).await;
         }
         self.push_plainly(jobs).await?;
@@ -104,24 +109,29 @@ impl<'a> Batch<'a> {
     }
 
     /// Queue by queue, in the order in which the jobs name them.
-    async fn push_plainly(&self, jobs: Vec<(&Prepared, Vec<u8>)>) -> Result<(), Stopped> {
+    async fn push_plainly(&self, jobs: Vec<Ready>) -> Result<(), Stopped> {
         let mut fates = vec![Fate::NotPushed; jobs.len()];
-        let mut queues: Vec<(&str, Group<Vec<u8>>)> = Vec::new();
-        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut queues: Vec<(String, Group<Vec<u8>>)> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         let mut scheduled: Group<(EpochSeconds, Vec<u8>)> = Group::EMPTY;
-        for (place, (prepared, payload)) in jobs.into_iter().enumerate() {
-            let Some(at) = prepared.at else {
-                let queue = *known.entry(&prepared.queue).or_insert_with(|| {
-                    queues.push((&prepared.queue, Group::EMPTY));
-                    queues.len() - 1
-                });
-                queues[queue].1.add(place, payload);
+        for (place, Ready { prepared, payload, .. }) in jobs.into_iter().enumerate() {
+            if let Some(at) = prepared.at {
+                scheduled.add(place, (at, payload));
                 continue;
-            };
-            scheduled.add(place, (at, payload));
+            }
+            // Mostly it is the queue of the job before.
+            let last = queues.last_mut().filter(|(queue, _)| *queue == prepared.queue);
+            if let Some((_, group)) = last {
+                group.add(place, payload);
+            } else if let Some(queue) = known.get(&prepared.queue) {
+                queues[*queue].1.add(place, payload);
+            } else {
+                known.insert(prepared.queue.clone(), queues.len());
+                queues.push((prepared.queue, Group { places: vec![place], jobs: vec![payload] }));
+            }
         }
         for (queue, group) in queues {
-            let pushed = push_onto_queue(self.redis, queue, group.jobs).await;
+            let pushed = push_onto_queue(self.redis, &queue, group.jobs).await;
             note(&mut fates, &group.places, pushed)?;
         }
         for (places, slice) in scheduled.places.chunks(BATCH_LIMIT).zip(scheduled.jobs.chunks(BATCH_LIMIT)) {
@@ -132,11 +142,11 @@ impl<'a> Batch<'a> {
     }
 
     /// With their locks and statuses, each in the same step as its job.
-    async fn push_with_traces(&self, jobs: Vec<(&Prepared, Vec<u8>)>) -> Result<Vec<bool>, Stopped> {
+    async fn push_with_traces(&self, jobs: Vec<Ready>) -> Result<Vec<bool>, Stopped> {
         let now = EpochSeconds::now();
         let total = jobs.len();
         let mut done = Vec::with_capacity(total);
-        let mut jobs = jobs.into_iter().map(|(prepared, payload)| self.traced(prepared, payload, now));
+        let mut jobs = jobs.into_iter().map(|job| self.traced(job, now));
         let stopped = |done: &[bool], unknown: usize, error: RedisError| {
             let mut fates: Vec<Fate> = done.iter().map(|pushed| Fate::of(*pushed)).collect();
             fates.extend(vec![Fate::after(&error); unknown]);
@@ -161,15 +171,16 @@ impl<'a> Batch<'a> {
     }
 
     /// The lock is named after the very bytes that a worker will read (P-33).
-    fn traced(&self, prepared: &Prepared, payload: Vec<u8>, now: EpochSeconds) -> Push {
+    fn traced(&self, Ready { prepared, payload, .. }: Ready, now: EpochSeconds) -> Push {
+        let Prepared { jid, queue, at } = prepared;
         let job = RawJob::parse(&payload).unwrap_or_default();
         let lock = JobLocks::of(&job, self.redis.keys()).unique;
         Push {
-            jid: prepared.jid.clone(),
+            jid,
             class: job.class().to_owned(),
-            queue: prepared.queue.clone(),
-            at: prepared.at,
-            lock: lock.map(|key| (key, lock_seconds(self.settings.unique_lock_ttl, prepared.at, now))),
+            queue,
+            at,
+            lock: lock.map(|key| (key, lock_seconds(self.settings.unique_lock_ttl, at, now))),
             payload,
         }
     }

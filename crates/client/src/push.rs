@@ -6,7 +6,7 @@ use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
 
-use crate::batch::{Batch, Fate};
+use crate::batch::{Batch, Fate, Ready};
 use crate::middleware::{MiddlewareError, Next};
 use crate::{Client, ClientError, JobFate};
 
@@ -44,11 +44,11 @@ impl Client {
     /// As [`perform_async`](Self::perform_async).
     pub async fn push(&self, job: NewJob) -> Result<Option<Jid>, ClientError> {
         let Some((job, prepared)) = self.pass(job).await? else { return Ok(None) };
-        let payload = job.payload(prepared.at.is_none().then(|| self.settings().now()));
+        let jid = prepared.jid.clone();
         let mut batch = Batch::new(self.redis(), self.settings());
-        batch.add(&job, &prepared, payload);
+        batch.add(self.ready(&job, prepared));
         let pushed = batch.push_out().await.map_err(|stopped| stopped.error)?;
-        Ok((pushed == [true]).then_some(prepared.jid))
+        Ok((pushed == [true]).then_some(jid))
     }
 
     /// Takes a job through the middlewares, and pushes nothing. What they changed is honoured, so it is
@@ -87,63 +87,71 @@ impl Client {
     /// As [`push_bulk`](Self::push_bulk).
     pub async fn push_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
         let total = jobs.len();
-        let mut passed = Vec::with_capacity(total);
+        let mut ready = Vec::with_capacity(total);
         for job in jobs {
-            passed.push(self.pass(job).await?);
+            // As bytes: a million jobs with all their fields apart would be a gigabyte.
+            ready.push(self.pass(job).await?.map(|(job, prepared)| self.ready(&job, prepared)));
         }
-        let now = self.settings().now();
-        let mut bulk = Bulk { results: vec![None; total], batched: Vec::new(), passed: &passed };
+        let places = ready.iter().map(|job| job.as_ref().map(|ready| ready.prepared.jid.clone())).collect();
+        let mut bulk = Bulk { results: vec![None; total], batched: Vec::new(), passed: places };
         let mut batch = Batch::new(self.redis(), self.settings());
-        for (place, job) in passed.iter().enumerate() {
-            let Some((job, prepared)) = job else { continue };
-            let payload = job.payload(prepared.at.is_none().then_some(now));
-            if batch.is_full_for(&payload) {
+        for (place, job) in ready.into_iter().enumerate() {
+            let Some(job) = job else { continue };
+            if batch.is_full_for(&job) {
                 bulk.push_out(&mut batch).await?;
             }
-            batch.add(job, prepared, payload);
-            bulk.batched.push((place, &prepared.jid));
+            batch.add(job);
+            bulk.batched.push(place);
         }
         bulk.push_out(&mut batch).await?;
         Ok(bulk.results)
     }
+
+    /// As it will stand in Redis.
+    fn ready(&self, job: &NewJob, prepared: Prepared) -> Ready {
+        let payload = job.payload(prepared.at.is_none().then(|| self.settings().now()));
+        Ready { payload, is_unique: job.is_unique(), prepared }
+    }
 }
 
 /// A bulk push on its way.
-struct Bulk<'a> {
+struct Bulk {
     /// What is done; `None` for all others.
     results: Vec<Option<Jid>>,
-    /// The jobs of the batch: their places in the call.
-    batched: Vec<(usize, &'a Jid)>,
-    passed: &'a [Option<(NewJob, Prepared)>],
+    /// The jobs of the batch, by their places in the call.
+    batched: Vec<usize>,
+    /// The ids of those that no middleware stopped.
+    passed: Vec<Option<Jid>>,
 }
 
-impl Bulk<'_> {
+impl Bulk {
     /// Pushes the batch and notes the ids of what was pushed.
     async fn push_out(&mut self, batch: &mut Batch<'_>) -> Result<(), ClientError> {
         let pushed = batch.push_out().await.map_err(|stopped| match stopped.error {
             ClientError::Redis(source) => ClientError::Bulk { fates: self.fates(&stopped.fates), source },
             error => error,
         })?;
-        for ((place, jid), pushed) in self.batched.drain(..).zip(pushed) {
-            self.results[place] = pushed.then(|| jid.clone());
+        for (place, pushed) in self.batched.drain(..).zip(pushed) {
+            self.results[place] = self.passed[place].clone().filter(|_| pushed);
         }
         Ok(())
     }
 
     /// Of all jobs of the call, given those of the batch that stopped.
     fn fates(&self, batch: &[Fate]) -> Vec<JobFate> {
-        let first = self.batched.first().map_or(self.passed.len(), |(place, _)| *place);
-        let begun = self.results.iter().zip(self.passed).enumerate().map(|(place, (result, passed))| {
+        let first = self.batched.first().copied().unwrap_or(self.passed.len());
+        let begun = self.results.iter().zip(&self.passed).enumerate().map(|(place, (result, passed))| {
             // A job that a middleware stopped is done wherever it stands.
             let is_done = place < first || passed.is_none();
             if is_done { JobFate::Done(result.clone()) } else { JobFate::NotPushed }
         });
         let mut fates: Vec<JobFate> = begun.collect();
-        for ((place, jid), fate) in self.batched.iter().zip(batch) {
+        for (place, fate) in self.batched.iter().zip(batch) {
+            let Some(jid) = &self.passed[*place] else { continue };
             fates[*place] = match fate {
-                Fate::Pushed => JobFate::Done(Some((*jid).clone())),
+                Fate::Pushed => JobFate::Done(Some(jid.clone())),
                 Fate::Duplicate => JobFate::Done(None),
-                Fate::Unknown => JobFate::Unknown((*jid).clone()),
+                Fate::Unknown => JobFate::Unknown(jid.clone()),
                 Fate::NotPushed => JobFate::NotPushed,
             };
         }

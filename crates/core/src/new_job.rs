@@ -1,5 +1,7 @@
 //! A job before it is pushed: its fields, in order.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -51,19 +53,24 @@ pub enum NewJobError {
 /// ```
 #[derive(Debug, Clone)]
 pub struct NewJob {
-    fields: Vec<(String, Box<RawValue>)>,
+    fields: Vec<(Cow<'static, str>, Box<RawValue>)>,
     problem: Option<NewJobError>,
 }
 
 impl NewJob {
+    fn empty() -> Self {
+        // What a job has when it is pushed, without options.
+        Self { fields: Vec::with_capacity(6), problem: None }
+    }
+
     /// A job of class `class`, which need not exist in this program (PUSH-08).
     pub fn new(class: &str) -> Self {
-        Self { fields: Vec::new(), problem: None }.set("class", class)
+        Self::empty().set("class", class)
     }
 
     /// A typed job: its class's options, then class and args.
     pub fn of<J: Job>(job: &J) -> Self {
-        let mut new = Self { fields: Vec::new(), problem: None };
+        let mut new = Self::empty();
         for (key, value) in J::options().into_fields() {
             match value {
                 Ok(value) => new.set_raw(&key, value),
@@ -78,7 +85,7 @@ impl NewJob {
     /// # Errors
     /// When the text is not a JSON object.
     pub fn from_json(text: &str) -> Result<Self, NewJobError> {
-        let mut job = Self { fields: Vec::new(), problem: None };
+        let mut job = Self::empty();
         for (key, value) in fields_of(text.as_bytes())? {
             job.set_raw(&key, value.to_owned());
         }
@@ -133,7 +140,7 @@ impl NewJob {
 
     /// True when it has a unique lock (UNIQ-01).
     pub fn is_unique(&self) -> bool {
-        self.get("unique").is_some() && self.text_field("unique").as_deref() == Some("until_executed")
+        self.get("unique").and_then(text_of).as_deref() == Some("until_executed")
     }
 
     /// A field's JSON, as it will be stored.
@@ -143,14 +150,14 @@ impl NewJob {
 
     /// A field that is a text.
     pub fn text_field(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.get(key)?.get()).ok()
+        text_of(self.get(key)?).map(Cow::into_owned)
     }
 
     /// Sets a field to exactly this JSON; a new field comes last.
     pub fn set_raw(&mut self, key: &str, value: Box<RawValue>) {
         match self.fields.iter_mut().find(|(name, _)| name == key) {
             Some((_, slot)) => *slot = value,
-            None => self.fields.push((key.to_owned(), value)),
+            None => self.fields.push((field_name(key), value)),
         }
     }
 
@@ -192,7 +199,7 @@ impl NewJob {
             }
         };
         let jid = match self.text("jid", "a text")? {
-            Some(jid) => Jid::from(jid),
+            Some(jid) => Jid::from(&*jid),
             None => {
                 let jid = Jid::random();
                 self.fill("jid", &jid)?;
@@ -200,7 +207,7 @@ impl NewJob {
             }
         };
         let queue = match self.text("queue", "a queue name")? {
-            Some(queue) => queue,
+            Some(queue) => queue.into_owned(),
             None => {
                 self.fill("queue", "default")?;
                 "default".to_owned()
@@ -221,10 +228,10 @@ impl NewJob {
     }
 
     /// A field that must be a text that is not empty.
-    fn text(&self, field: &'static str, expected: &'static str) -> Result<Option<String>, NewJobError> {
+    fn text(&self, field: &'static str, expected: &'static str) -> Result<Option<Cow<'_, str>>, NewJobError> {
         let Some(raw) = self.present(field) else { return Ok(None) };
-        match serde_json::from_str::<String>(raw.get()) {
-            Ok(text) if !text.is_empty() => Ok(Some(text)),
+        match text_of(raw) {
+            Some(text) if !text.is_empty() => Ok(Some(text)),
             _ => Err(bad_field(field, expected, raw)),
         }
     }
@@ -239,18 +246,43 @@ impl NewJob {
     /// The job as stored. `enqueued_at` is added for one that goes onto a queue, not for one
     /// that is scheduled.
     pub fn payload(&self, enqueued_at: Option<EpochSeconds>) -> Vec<u8> {
-        let length: usize = self.fields.iter().map(|(key, value)| key.len() + value.get().len() + 4).sum();
-        let mut json = String::with_capacity(length + 40);
+        let enqueued_at = enqueued_at.map(|at| at.to_string());
+        let fields = || self.fields.iter().filter(|(key, _)| key != ENQUEUED_AT);
+        // Quotes, colon and comma of each, and the braces: to the byte, unless a key needs escapes.
+        let length: usize = fields().map(|(key, value)| key.len() + value.get().len() + 4).sum();
+        let added = enqueued_at.as_ref().map_or(0, |at| ENQUEUED_AT.len() + at.len() + 4);
+        let mut json = String::with_capacity(length + added + 1);
         json.push('{');
-        for (key, value) in self.fields.iter().filter(|(key, _)| key != "enqueued_at") {
+        for (key, value) in fields() {
             push_field(&mut json, key, value.get());
         }
-        if let Some(at) = enqueued_at {
-            push_field(&mut json, "enqueued_at", &at.to_string());
+        if let Some(at) = &enqueued_at {
+            push_field(&mut json, ENQUEUED_AT, at);
         }
         json.push('}');
         json.into_bytes()
     }
+}
+
+/// Set anew whenever a job goes onto a queue.
+const ENQUEUED_AT: &str = "enqueued_at";
+
+/// Names that nearly every job has need no memory of their own.
+fn field_name(key: &str) -> Cow<'static, str> {
+    const USUAL: [&str; 8] = ["class", "args", "jid", "queue", "retry", "created_at", "at", "unique"];
+    match USUAL.into_iter().find(|usual| *usual == key) {
+        Some(usual) => Cow::Borrowed(usual),
+        None => Cow::Owned(key.to_owned()),
+    }
+}
+
+/// What a JSON text says, if it is one.
+fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.contains('\\') {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str(raw.get()).ok().map(Cow::Owned)
 }
 
 impl<J: Job> From<&J> for NewJob {
@@ -269,7 +301,13 @@ fn push_field(json: &mut String, key: &str, value: &str) {
     if json.len() > 1 {
         json.push(',');
     }
-    json.push_str(&serde_json::Value::from(key).to_string());
+    if key.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        json.push('"');
+        json.push_str(key);
+        json.push('"');
+    } else {
+        json.push_str(&serde_json::Value::from(key).to_string());
+    }
     json.push(':');
     json.push_str(value);
 }
@@ -304,6 +342,24 @@ mod tests {
         let payload = String::from_utf8(job.payload(Some(NOW))).unwrap();
         let expected = r#"{"class":"A","jid":"j","args":[],"queue":"default","retry":true,"created_at":0.0,"enqueued_at":0.0}"#;
         assert_eq!(payload, expected);
+    }
+
+    #[test]
+    fn field_names_and_texts_with_escapes_are_written_and_read_as_json() {
+        let mut job = NewJob::new("A").queue("a\"b\\c").jid("j").set("k\"\n", 1);
+        assert_eq!(job.prepare(NOW).unwrap().queue, "a\"b\\c");
+        let payload = String::from_utf8(job.payload(None)).unwrap();
+        assert!(payload.contains(r#""queue":"a\"b\\c","#) && payload.contains(r#""k\"\n":1,"#), "{payload}");
+    }
+
+    #[test]
+    fn a_payload_takes_no_more_memory_than_its_bytes() {
+        let mut job = NewJob::new("A").args(("x", 5)).set("tags", ["a"]).set("enqueued_at", 1.5);
+        job.prepare(NOW).unwrap();
+        for enqueued_at in [None, Some(NOW)] {
+            let payload = job.payload(enqueued_at);
+            assert_eq!(payload.capacity(), payload.len());
+        }
     }
 
     #[test]

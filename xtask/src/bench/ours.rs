@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use cogworker_client::Client;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
+use cogworker_core::redis::Call;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::time::EpochSeconds;
 use cogworker_server::{App, Config, Server};
@@ -23,8 +24,10 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Jobs that are pushed in one call while a queue is filled.
 const FILLED_AT_ONCE: usize = 100_000;
-/// Delayed jobs that are due before the worker starts: a time in the past would be pushed at once.
-const DELAY: Duration = Duration::from_millis(2_000);
+/// When delayed jobs are due, all at once: the worker is up by then.
+const DELAY: Duration = Duration::from_secs(4);
+/// Where that time is left for the run, in epoch seconds.
+const DUE_KEY: &str = "bench:due";
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -93,9 +96,10 @@ async fn fill(options: &Options) -> Outcome {
         _ => return Ok(()),
     };
     let client = connect(options).await?;
+    let due = EpochSeconds::now().plus(DELAY);
     let job = || {
         let job = NewJob::new(NoopJob::CLASS).args(NoopJob::usual());
-        if delayed { job.at(EpochSeconds::now().plus(DELAY)) } else { job }
+        if delayed { job.at(due) } else { job }
     };
     let mut left = options.jobs;
     while left > 0 {
@@ -103,10 +107,10 @@ async fn fill(options: &Options) -> Outcome {
         client.push_all((0..count).map(|_| job()).collect()).await?;
         left -= count;
     }
-    client.close().await;
     if delayed {
-        tokio::time::sleep(DELAY).await;
+        client.redis().command("SET", Call::new().key(DUE_KEY).arg(due.as_f64())).await?;
     }
+    client.close().await;
     Ok(())
 }
 

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use cogworker_core::redis::Call;
+use cogworker_core::time::EpochSeconds;
 use cogworker_server::{App, Context, HistoryLimits, JobError};
 use tokio::sync::Notify;
 
-use super::{NoopJob, Options, connect, say, start};
+use super::{DUE_KEY, NoopJob, Options, connect, say, start};
 use crate::demo::Outcome;
 
 /// How often a process that shares the work says how far it is.
@@ -71,14 +73,15 @@ pub(super) async fn drain(options: &Options) -> Outcome {
     Ok(serving.await??)
 }
 
-/// From the worker's start to the last job's end, the jobs being delayed ones that are due.
+/// From the time at which all jobs are due to the last one's end, the worker being up and idle before.
 pub(super) async fn due(options: &Options) -> Outcome {
+    let client = connect(options).await?;
+    let due: f64 = client.redis().command("GET", Call::new().key(DUE_KEY)).await?.text()?.parse()?;
     let runs = Runs::new(options.jobs);
     say("ready")?;
-    let begun = Instant::now();
     let serving = start(options, app(options, &runs))?;
     runs.all_ran.notified().await;
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = EpochSeconds::now().as_f64() - due;
     settled(options).await?;
     say(&serde_json::json!({ "seconds": seconds, "jobs": options.jobs }).to_string())?;
     Ok(serving.await??)
