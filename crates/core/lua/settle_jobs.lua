@@ -23,9 +23,10 @@
 --   'x' (discard): releases the locks
 --   'b' (give back): job at the end of the queue LIST; with a TTL above 0 the running lock is held, a lapsed one too
 --   then effects, carried out where the outcome they belong to (its number in the batch: acknowledged jobs first) applied:
---   's' (status): number, position of the status HASH, TTL in s, number of fields, then each field and value
---   'h' (history): number, record, finished_at in epoch s, position of its list (6 or 7), position of the day's counters
---   HASH, their field
+--   's' (status): TTL in s, number of fields, number of jobs, position of the first job's status HASH (the others' follow it),
+--   each field and value, each job's number
+--   'h' (history): position of their list (6 or 7), position of the day's counters HASH, their field, number of runs, then
+--   each run's number, finished_at in epoch s, record
 --   'd' (durations, after all 'h'): number of fields, position of the durations HASH, then each field and what it grows by;
 --   counted where the batch has any record
 -- Result: {call, codes of the acknowledged, codes of the operations, processed not counted, failed not counted, first error or '',
@@ -199,42 +200,58 @@ local function applied(number)
   return op_codes[number - acks] == 1
 end
 
-local history = false
+local history = {}
 local at = first_effect
 while at <= #ARGV do
-  local is_applied = ARGV[at] ~= 'd' and applied(tonumber(ARGV[at + 1]))
-  if ARGV[at] == 's' then
-    local key, fields = KEYS[tonumber(ARGV[at + 2])], tonumber(ARGV[at + 4])
-    if is_applied then
-      for first = at + 5, at + 4 + 2 * fields, 1000 do
-        try('s', 'HSET', key, unpack(ARGV, first, math.min(first + 999, at + 4 + 2 * fields)))
+  local kind = ARGV[at]
+  if kind == 's' then
+    local ttl, jobs, key = ARGV[at + 1], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+    local first = at + 5
+    local last = first + 2 * tonumber(ARGV[at + 2]) - 1
+    for job = 1, jobs do
+      if applied(tonumber(ARGV[last + job])) then
+        for from = first, last, 1000 do
+          try('s', 'HSET', KEYS[key], unpack(ARGV, from, math.min(from + 999, last)))
+        end
+        try('s', 'EXPIRE', KEYS[key], ttl)
       end
-      try('s', 'EXPIRE', key, ARGV[at + 3])
+      key = key + 1
     end
-    at = at + 5 + 2 * fields
-  elseif ARGV[at] == 'd' then
+    at = last + jobs + 1
+  elseif kind == 'h' then
+    local list, day = tonumber(ARGV[at + 1]), KEYS[tonumber(ARGV[at + 2])]
+    local last = at + 4 + 3 * tonumber(ARGV[at + 4])
+    local members, size = {}, 0
+    for run = at + 5, last, 3 do
+      if applied(tonumber(ARGV[run])) then
+        members[size + 1], members[size + 2] = ARGV[run + 1], ARGV[run + 2]
+        size = size + 2
+      end
+    end
+    if size > 0 then
+      history[5], history[list] = true, true
+      for from = 1, size, 1000 do
+        local to = math.min(from + 999, size)
+        try('h', 'ZADD', KEYS[5], unpack(members, from, to))
+        try('h', 'ZADD', KEYS[list], unpack(members, from, to))
+      end
+      if try('h', 'HINCRBY', day, ARGV[at + 3], size / 2) == size / 2 then
+        try('h', 'EXPIRE', day, ARGV[12])
+      end
+    end
+    at = last + 1
+  else
     local fields = tonumber(ARGV[at + 1])
-    if history then
+    if history[5] then
       for field = at + 3, at + 1 + 2 * fields, 2 do
         try('h', 'HINCRBY', KEYS[tonumber(ARGV[at + 2])], ARGV[field], ARGV[field + 1])
       end
     end
     at = at + 3 + 2 * fields
-  else
-    if is_applied then
-      history = true
-      try('h', 'ZADD', KEYS[5], ARGV[at + 3], ARGV[at + 2])
-      try('h', 'ZADD', KEYS[tonumber(ARGV[at + 4])], ARGV[at + 3], ARGV[at + 2])
-      local day = KEYS[tonumber(ARGV[at + 5])]
-      if try('h', 'HINCRBY', day, ARGV[at + 6], 1) == 1 then
-        try('h', 'EXPIRE', day, ARGV[12])
-      end
-    end
-    at = at + 7
   end
 end
-if history then
-  for list = 5, 7 do
+for list = 5, 7 do
+  if history[list] then
     try('h', 'ZREMRANGEBYSCORE', KEYS[list], '-inf', '(' .. ARGV[11])
     try('h', 'ZREMRANGEBYRANK', KEYS[list], 0, -tonumber(ARGV[10]) - 1)
   end

@@ -2,27 +2,24 @@
 
 mod earlier;
 mod effect;
+mod effect_args;
 mod side_step;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 
 pub use self::earlier::{BatchShape, Earlier};
 pub use self::effect::Effect;
+use self::effect_args::EffectArgs;
 pub use self::side_step::SideStep;
 use super::{HistoryLimits, KeyPositions, Step};
-use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, Durations, THROUGHPUT_TTL, epoch_hour};
+use crate::formats::{ATTEMPTS_KEPT, ATTEMPTS_TTL, THROUGHPUT_TTL, epoch_hour};
 use crate::locks::{JobLocks, JobTraces};
 use crate::redis::{Call, Redis, RedisError, Script};
-use crate::time::{EpochSeconds, ttl_seconds, utc_day};
+use crate::time::{EpochSeconds, ttl_seconds};
 
 static SETTLE_JOBS: Script = Script::new("settle_jobs", include_str!("../../lua/settle_jobs.lua"));
-
-/// Positions of the two histories in the script's KEYS.
-const HISTORY_SUCCESS: usize = 6;
-const HISTORY_FAILED: usize = 7;
 
 /// More than any Redis holds, and exact as a number of Lua's.
 const MOST_RUNS_KEPT: u64 = 1 << 50;
@@ -299,45 +296,13 @@ pub async fn settle_jobs(
         positions.push(running, &mut call);
         call.push(operation.lock_ttl);
     }
-    let mut durations = BTreeMap::new();
+    let mut effects = EffectArgs::default();
     for (outcome, effect) in batch.effects {
-        let Some(number) = numbers.get(outcome) else { continue };
-        match effect {
-            Effect::Status { key, ttl, fields } => {
-                call.push("s");
-                call.push(*number);
-                positions.push(Some(key), &mut call);
-                call.push(ttl);
-                call.push(fields.len());
-                for (field, value) in fields {
-                    call.push(&*field);
-                    call.push(value);
-                }
-            }
-            Effect::History { record, finished_at, success, class, took } => {
-                for (field, by) in Durations::fields_of(&class, took) {
-                    let sum = durations.entry(field).or_insert(0u64);
-                    *sum = sum.saturating_add(by);
-                }
-                call.push("h");
-                call.push(*number);
-                call.push(record);
-                call.push(finished_at.as_f64());
-                call.push(if success { HISTORY_SUCCESS } else { HISTORY_FAILED });
-                positions.push(Some(keys.history_daily(&utc_day(finished_at))), &mut call);
-                call.push(if success { "success" } else { "failed" });
-            }
+        if let Some(number) = numbers.get(outcome) {
+            effects.add(*number, effect);
         }
     }
-    if !durations.is_empty() {
-        call.push("d");
-        call.push(durations.len());
-        positions.push(Some(keys.durations()), &mut call);
-        for (field, by) in durations {
-            call.push(field);
-            call.push(by);
-        }
-    }
+    effects.push_to(&mut call, &mut positions, keys, now);
     let mut replies = redis.call(&SETTLE_JOBS, call).await?;
     let acknowledged = Step::read_all(&replies.take()?.bytes()?)?;
     let operations = Step::read_all(&replies.take()?.bytes()?)?;

@@ -168,12 +168,7 @@ impl Outcome {
         let effect = ttl.map(|ttl| Effect::Status {
             key: rules.keys.status(run.jid().as_str()),
             ttl,
-            fields: progress_of(run)
-                .chain([
-                    ("status".into(), "queued".into()),
-                    ("update_time".into(), EpochSeconds::now().to_string()),
-                ])
-                .collect(),
+            fields: progress_of(run).chain([("status".into(), "queued".into())]).collect(),
         });
         Self { effects: effect.into_iter().collect(), ..Self::given_back(claim, rules) }
     }
@@ -264,7 +259,6 @@ impl EndedRun<'_> {
         if let Some(ttl) = rules.status_ttl.filter(|_| !jid.is_empty()) {
             let mut fields: Vec<_> = progress_of(self.run).collect();
             fields.push(("status".into(), state.into()));
-            fields.push(("update_time".into(), now.to_string()));
             fields.push(("class".into(), self.job.class().into()));
             fields.push(("queue".into(), self.run.queue().into()));
             if let Some(failure) = failure {

@@ -16,7 +16,7 @@ pub enum Effect {
         key: Key,
         /// How long it is kept after this write, s.
         ttl: u64,
-        /// Fields and values.
+        /// Fields and values; `update_time` is added, the time of the settlement.
         fields: Vec<(Cow<'static, str>, String)>,
     },
     /// A record of the run (HIST-01 to HIST-07).
