@@ -14,7 +14,7 @@ use crate::ClientError;
 use crate::client::Settings;
 
 /// So many jobs at most go together.
-const BATCH_JOBS: usize = 1000;
+pub(crate) const BATCH_JOBS: usize = 1000;
 
 /// Jobs that go together: with `LPUSH`, unless there is more to write than the jobs themselves.
 pub(crate) struct Batch<'a> {
@@ -25,10 +25,18 @@ pub(crate) struct Batch<'a> {
 }
 
 /// A job as it goes to Redis.
+#[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) prepared: Prepared,
     pub(crate) payload: Vec<u8>,
     pub(crate) is_unique: bool,
+}
+
+impl Ready {
+    /// True when nothing is to be written but the job, onto its queue.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_unique && self.prepared.at.is_none()
+    }
 }
 
 /// Why a batch stopped on its way.
@@ -198,7 +206,11 @@ fn note(fates: &mut Vec<Fate>, places: &[usize], result: Result<(), RedisError>)
 /// New jobs enter at the left (PUSH-04). The queue's listing is written in the same pipeline and
 /// is only a listing: when it fails the jobs are on their queue all the same, and an error would
 /// make the caller push them again (PUSH-10, PUSH-11).
-async fn push_onto_queue(redis: &Redis, queue: &str, payloads: Vec<Vec<u8>>) -> Result<(), RedisError> {
+pub(crate) async fn push_onto_queue(
+    redis: &Redis,
+    queue: &str,
+    payloads: Vec<Vec<u8>>,
+) -> Result<(), RedisError> {
     let mut push = Call::new().key(redis.keys().queue(queue));
     for payload in payloads {
         push.push(payload);

@@ -8,6 +8,7 @@ use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::time::EpochSeconds;
 
+use crate::gatherer::Gatherer;
 use crate::job_set::{JobSet, SetKind};
 use crate::middleware::{Chain, Middleware};
 use crate::periodic::PeriodicEntries;
@@ -23,6 +24,7 @@ pub struct Client {
     /// False when the connection is someone else's.
     owns_connection: bool,
     settings: Arc<Settings>,
+    gatherer: Arc<Gatherer>,
 }
 
 /// How a client pushes.
@@ -43,6 +45,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// True when a push writes no more to Redis than what the job itself asks for.
+    pub(crate) fn writes_jobs_alone(&self) -> bool {
+        self.sink.is_none() && self.status_ttl.is_none()
+    }
+
     pub(crate) fn now(&self) -> EpochSeconds {
         self.sink.as_ref().map_or_else(EpochSeconds::now, |sink| sink.now())
     }
@@ -90,7 +97,7 @@ impl Client {
     }
 
     fn new(redis: Redis, owns_connection: bool) -> Self {
-        Self { redis, owns_connection, settings: Arc::default() }
+        Self { redis, owns_connection, settings: Arc::default(), gatherer: Arc::default() }
     }
 
     /// The client with one more [middleware](crate::middleware), inside those it has.
@@ -99,6 +106,10 @@ impl Client {
         let settings = self.settings_mut();
         settings.chain = settings.chain.iter().cloned().chain([Arc::new(middleware) as _]).collect();
         self
+    }
+
+    pub(crate) fn gatherer(&self) -> &Arc<Gatherer> {
+        &self.gatherer
     }
 
     pub(crate) fn settings(&self) -> &Settings {

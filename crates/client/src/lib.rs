@@ -38,6 +38,7 @@ mod entry_filter;
 mod entry_ref;
 mod error;
 pub mod failures;
+mod gatherer;
 pub mod history;
 mod in_progress;
 mod job_set;

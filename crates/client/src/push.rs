@@ -45,8 +45,13 @@ impl Client {
     pub async fn push(&self, job: NewJob) -> Result<Option<Jid>, ClientError> {
         let Some((job, prepared)) = self.pass(job).await? else { return Ok(None) };
         let jid = prepared.jid.clone();
+        let ready = self.ready(&job, prepared);
+        if self.settings().writes_jobs_alone() && ready.is_plain() {
+            self.gatherer().push(self.redis(), ready).await?;
+            return Ok(Some(jid));
+        }
         let mut batch = Batch::new(self.redis(), self.settings());
-        batch.add(self.ready(&job, prepared));
+        batch.add(ready);
         let pushed = batch.push_out().await.map_err(|stopped| stopped.error)?;
         Ok((pushed == [true]).then_some(jid))
     }

@@ -29,7 +29,7 @@ const DELAY: Duration = Duration::from_secs(4);
 /// Where that time is left for the run, in epoch seconds.
 const DUE_KEY: &str = "bench:due";
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Options {
     step: Step,
     workload: String,
@@ -69,8 +69,11 @@ impl NoopJob {
 pub(crate) fn run(options: &Options) -> Outcome {
     // As a worker's runtime is.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match options.step {
+    let options = options.clone();
+    // In a task of its own, as the handlers of a web app are.
+    let running = runtime.spawn(async move {
+        let options = &options;
+        let outcome = match options.step {
             Step::Fill => fill(options).await,
             Step::Run => match options.workload.as_str() {
                 "push_1" => pushes::one_by_one(options).await,
@@ -84,8 +87,10 @@ pub(crate) fn run(options: &Options) -> Outcome {
                 "idle" => idle(options).await,
                 unknown => Err(format!("measure {unknown:?}: there is no such workload").into()),
             },
-        }
-    })
+        };
+        outcome.map_err(|error| error.to_string())
+    });
+    Ok(runtime.block_on(running)??)
 }
 
 /// Puts what a workload finds into Redis.

@@ -2,6 +2,7 @@
 
 mod deleting;
 mod failing;
+mod gathering;
 mod history;
 mod inspecting;
 mod middleware;

@@ -1,0 +1,159 @@
+//! Pushes that are under way at the same time go together.
+//!
+//! A call costs both sides far more than the job in it: waking up, parsing, answering. So while as
+//! many calls as are useful are under way, further pushes wait for the next one, which takes all of
+//! them. A push that is alone goes at once, by itself.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use cogworker_core::redis::{Redis, RedisError};
+use cogworker_core::scripts::BATCH_BYTES;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinSet;
+
+use crate::batch::{BATCH_JOBS, Ready, push_onto_queue};
+
+/// Calls under way at a time: while Redis works on one, the next is written.
+const CALLS: usize = 2;
+
+/// After so long a push no longer waits for others' calls: Redis is slow or away, and the time that
+/// a caller waits must not grow beyond that of a call.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a client's pushes share.
+#[derive(Debug)]
+pub(crate) struct Gatherer {
+    calls: Arc<Semaphore>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    jobs: Vec<Gathered>,
+    /// The number of the last one.
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Gathered {
+    number: u64,
+    job: Ready,
+    /// Closed when its caller gave up.
+    result: oneshot::Sender<Result<(), RedisError>>,
+}
+
+impl Default for Gatherer {
+    fn default() -> Self {
+        Self { calls: Arc::new(Semaphore::new(CALLS)), waiting: Mutex::default() }
+    }
+}
+
+impl Gatherer {
+    /// Pushes a job that has nothing to write but itself.
+    pub(crate) async fn push(self: &Arc<Self>, redis: &Redis, job: Ready) -> Result<(), RedisError> {
+        // None is free while others wait.
+        if let Ok(_call) = self.calls.try_acquire() {
+            return push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await;
+        }
+        let (result, mut pushed) = oneshot::channel();
+        let number = self.add(job, result);
+        loop {
+            tokio::select! {
+                biased;
+                result = &mut pushed => return outcome(result),
+                call = self.calls.clone().acquire_owned() => match (call, self.take()) {
+                    // Not in this caller's task: a caller that gives up must not stop the others' jobs.
+                    (Ok(call), jobs) if !jobs.is_empty() => {
+                        tokio::spawn(self.clone().send(redis.clone(), call, jobs));
+                    }
+                    _ => return outcome(pushed.await),
+                },
+                () = tokio::time::sleep(PATIENCE) => {
+                    return match self.take_back(number) {
+                        Some(job) => push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await,
+                        None => outcome(pushed.await),
+                    };
+                }
+            }
+        }
+    }
+
+    fn add(&self, job: Ready, result: oneshot::Sender<Result<(), RedisError>>) -> u64 {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.number += 1;
+        let number = waiting.number;
+        waiting.jobs.push(Gathered { number, job, result });
+        number
+    }
+
+    /// The first of those that wait, as many as go together.
+    fn take(&self) -> Vec<Gathered> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody will learn of these: they must not run.
+        waiting.jobs.retain(|gathered| !gathered.result.is_closed());
+        let mut bytes = 0;
+        let mut fits = |gathered: &Gathered| {
+            bytes += gathered.job.payload.len();
+            bytes <= BATCH_BYTES
+        };
+        let count = waiting.jobs.iter().take(BATCH_JOBS).take_while(|job| fits(job)).count().max(1);
+        let count = count.min(waiting.jobs.len());
+        let rest = waiting.jobs.split_off(count);
+        std::mem::replace(&mut waiting.jobs, rest)
+    }
+
+    /// A job that is not under way yet.
+    fn take_back(&self, number: u64) -> Option<Ready> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = waiting.jobs.iter().position(|gathered| gathered.number == number)?;
+        Some(waiting.jobs.remove(place).job)
+    }
+
+    /// Sends what waits, and what comes meanwhile, in one call after the other.
+    async fn send(self: Arc<Self>, redis: Redis, call: OwnedSemaphorePermit, mut jobs: Vec<Gathered>) {
+        while !jobs.is_empty() {
+            send_group(&redis, jobs).await;
+            jobs = self.take();
+        }
+        drop(call);
+    }
+}
+
+/// Sends jobs, those of a queue in one command, and tells each caller.
+async fn send_group(redis: &Redis, jobs: Vec<Gathered>) {
+    let mut queues: Vec<(String, Vec<Gathered>)> = Vec::new();
+    for gathered in jobs {
+        let queue = &gathered.job.prepared.queue;
+        match queues.iter_mut().find(|(known, _)| known == queue) {
+            Some((_, jobs)) => jobs.push(gathered),
+            None => queues.push((queue.clone(), vec![gathered])),
+        }
+    }
+    // One queue's trouble is none of the others' callers'.
+    let mut others = JoinSet::new();
+    let first = queues.pop();
+    for (queue, jobs) in queues {
+        let redis = redis.clone();
+        others.spawn(async move { send_to_queue(&redis, &queue, jobs).await });
+    }
+    if let Some((queue, jobs)) = first {
+        send_to_queue(redis, &queue, jobs).await;
+    }
+    others.join_all().await;
+}
+
+async fn send_to_queue(redis: &Redis, queue: &str, jobs: Vec<Gathered>) {
+    let (payloads, callers): (Vec<_>, Vec<_>) =
+        jobs.into_iter().map(|gathered| (gathered.job.payload, gathered.result)).unzip();
+    let pushed = push_onto_queue(redis, queue, payloads).await;
+    for caller in callers {
+        // A caller that gave up meanwhile does not hear of it.
+        let _ = caller.send(pushed.clone());
+    }
+}
+
+/// Without an outcome, the runtime that the call was made on has ended.
+fn outcome(result: Result<Result<(), RedisError>, oneshot::error::RecvError>) -> Result<(), RedisError> {
+    result.unwrap_or_else(|_| Err(RedisError::Disconnected("the runtime of the call ended".into())))
+}
