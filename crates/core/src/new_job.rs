@@ -9,6 +9,7 @@ use crate::args::{self, ArgsError};
 use crate::jid::Jid;
 use crate::job::Job;
 use crate::options::Retry;
+use crate::payload_edit::push_json_string;
 use crate::raw_job::{NotAJob, fields_of};
 use crate::time::EpochSeconds;
 
@@ -301,13 +302,7 @@ fn push_field(json: &mut String, key: &str, value: &str) {
     if json.len() > 1 {
         json.push(',');
     }
-    if key.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-        json.push('"');
-        json.push_str(key);
-        json.push('"');
-    } else {
-        json.push_str(&serde_json::Value::from(key).to_string());
-    }
+    push_json_string(json, key);
     json.push(':');
     json.push_str(value);
 }

@@ -80,12 +80,32 @@ pub fn failed_payload(raw: &[u8], failure: &Failure, now: EpochSeconds) -> Resul
 
 /// A text as JSON.
 pub fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut json = String::with_capacity(text.len() + 2);
+    push_json_string(&mut json, text);
+    json
+}
+
+/// Adds a text as JSON.
+pub(crate) fn push_json_string(json: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        json.push('"');
+        json.push_str(text);
+        json.push('"');
+    } else {
+        json.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_written_as_serde_writes_it() {
+        for text in ["", "plain é \u{7f} \u{2028} 🦀", "a\"b", "a\\b", "\n", "\0"] {
+            assert_eq!(json_string(text), serde_json::to_string(text).unwrap());
+        }
+    }
 
     fn edited(raw: &str, fields: &[(&str, &str)]) -> String {
         String::from_utf8(set_fields(raw.as_bytes(), fields).unwrap()).unwrap()

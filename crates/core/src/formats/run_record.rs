@@ -1,11 +1,16 @@
 //! A run's record in the history.
 
+use std::fmt::Write;
+
 use crate::failure::{Failure, MESSAGE_LIMIT, limited};
-use crate::payload_edit::json_string;
+use crate::payload_edit::{json_string, push_json_string};
 use crate::time::EpochSeconds;
 
 /// A record has at most so many lines of backtrace (HIST-10).
 const BACKTRACE_LIMIT: usize = 200;
+
+/// Names, quotes and times of a successful run's record, with some room.
+const FIELDS_LENGTH: usize = 140;
 
 /// A run that ended, as the history keeps it (HIST-01, HIST-02).
 #[derive(Debug, Clone, Copy)]
@@ -30,15 +35,19 @@ impl RunRecord<'_> {
     /// As stored. The args keep their bytes.
     pub fn to_json(&self) -> Vec<u8> {
         let status = if self.failure.is_none() { "success" } else { "failed" };
-        let mut json = format!(
-            r#"{{"jid":{},"class":{},"queue":{},"args":{},"status":"{status}","started_at":{},"finished_at":{}"#,
-            json_string(self.jid),
-            json_string(self.class),
-            json_string(self.queue),
-            self.args_json,
-            self.started_at,
-            self.finished_at,
-        );
+        let texts = self.jid.len() + self.class.len() + self.queue.len() + self.args_json.len();
+        let mut json = String::with_capacity(texts + FIELDS_LENGTH);
+        for (before, text) in
+            [(r#"{"jid":"#, self.jid), (r#","class":"#, self.class), (r#","queue":"#, self.queue)]
+        {
+            json.push_str(before);
+            push_json_string(&mut json, text);
+        }
+        json.push_str(r#","args":"#);
+        json.push_str(self.args_json);
+        let (started_at, finished_at) = (self.started_at, self.finished_at);
+        // Writing to a text cannot fail.
+        let _ = write!(json, r#","status":"{status}","started_at":{started_at},"finished_at":{finished_at}"#);
         if let Some(failure) = self.failure {
             let backtrace: Vec<_> = match failure.backtrace.as_slice() {
                 // A failure always shows where it came from, if only by itself.

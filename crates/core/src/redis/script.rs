@@ -141,7 +141,8 @@ macro_rules! integer_args {
     ($($kind:ty)*) => {
         $(impl IntoArg for $kind {
             fn into_arg(self) -> Arg {
-                Arg(Value::String(self.to_string().into()))
+                // Written as text when it is sent, without a text of its own here.
+                Arg(i64::try_from(self).map_or_else(|_| Value::String(self.to_string().into()), Value::Integer))
             }
         })*
     };
