@@ -32,6 +32,9 @@ const ERROR_PAUSE: Duration = Duration::from_secs(1);
 const JITTER_PER_PROCESS: Duration = Duration::from_millis(2);
 /// Keeps a delayed job within 50 ms of its time, also when crashed processes are counted too.
 const LONGEST_JITTER: Duration = Duration::from_millis(40);
+/// All processes together look about every so often at most, however many they are: each alone would
+/// look at every due time, for nothing but once.
+const FLEET_PACE: Duration = Duration::from_micros(2_500);
 const COUNTING: &str = "counting failures";
 
 #[derive(Clone)]
@@ -84,9 +87,18 @@ impl Poller {
             let processes = self.gauges.processes.load(Ordering::Relaxed);
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = self.wake.notified() => {}
-                () = tokio::time::sleep(sleep + jitter(processes)) => {}
+                () = self.rest(sleep, processes) => {}
             }
+        }
+    }
+
+    /// Until something may be due, and it is this process's turn to look again.
+    async fn rest(&self, sleep: Duration, processes: usize) {
+        let pause = pause(processes);
+        tokio::time::sleep(pause).await;
+        tokio::select! {
+            () = self.wake.notified() => tokio::time::sleep(jitter(processes)).await,
+            () = tokio::time::sleep((sleep + jitter(processes)).saturating_sub(pause)) => {}
         }
     }
 
@@ -200,9 +212,26 @@ fn jitter(processes: usize) -> Duration {
     JITTER_PER_PROCESS.saturating_mul(processes).min(LONGEST_JITTER).mul_f64(fastrand::f64())
 }
 
+/// At random around its mean, so that the looks of all processes are spread over the time.
+fn pause(processes: usize) -> Duration {
+    let processes = u32::try_from(processes.max(1)).unwrap_or(u32::MAX);
+    FLEET_PACE.saturating_mul(processes).mul_f64(0.5 + fastrand::f64()).min(LONGEST_SLEEP)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_processes_together_look_at_one_pace_however_many_they_are() {
+        for processes in [1, 10, 1000] {
+            let mean = (0..2000).map(|_| pause(processes)).sum::<Duration>() / 2000;
+            let pace = mean.as_secs_f64() / processes as f64;
+            assert!((pace / FLEET_PACE.as_secs_f64() - 1.0).abs() < 0.1, "{processes}: {pace} s");
+        }
+        assert!((0..2000).all(|_| pause(usize::MAX) <= LONGEST_SLEEP));
+        assert_eq!((pause(0) > FLEET_PACE * 2, pause(0) < FLEET_PACE / 4), (false, false), "as if alone");
+    }
 
     #[test]
     fn the_jitter_grows_with_the_number_of_processes_up_to_40_ms() {
