@@ -34,13 +34,9 @@ fn config(mode: Mode, queue: &str) -> Config {
     }
 }
 
-/// How often an idle worker looks for jobs. Without an interval it would look at its heartbeats alone, every 30 s.
-fn poll_interval(mode: Mode) -> Duration {
-    match mode {
-        Mode::Default => Duration::from_millis(100),
-        Mode::Safe => Duration::from_millis(10),
-    }
-}
+/// How often an idle worker looks for jobs: the default of its versions before 1.0. Without an interval it would look
+/// at its heartbeats alone, every 30 s; with one as short as a fetch (10 ms was tried) it sometimes does so too.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 async fn storages(options: &Options) -> Result<Vec<Storage>, Box<dyn std::error::Error>> {
     let redis = apalis_redis::connect(options.redis.as_str()).await?;

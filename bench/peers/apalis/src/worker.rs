@@ -8,7 +8,7 @@ use apalis::prelude::{
 use futures::future::select_all;
 use peer::{JobArgs, Meter, Options, Outcome, Workload, args};
 
-use crate::{Storage, poll_interval};
+use crate::{POLL_INTERVAL, Storage};
 
 async fn perform((_, number, _): JobArgs, meter: Data<Arc<Meter>>) -> Result<(), BoxDynError> {
     Ok(meter.perform(number).await?)
@@ -46,7 +46,7 @@ async fn work(
     meter: Arc<Meter>,
 ) -> Result<(), WorkerError> {
     WorkerBuilder::new(format!("bench-{}-{number}", std::process::id()))
-        .backend(storage.poll_with_interval(poll_interval(options.mode)))
+        .backend(storage.poll_with_interval(POLL_INTERVAL))
         .concurrency(options.concurrency)
         .parallelize(tokio::spawn)
         .data(meter)
