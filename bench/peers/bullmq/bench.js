@@ -35,12 +35,13 @@ function readOptions() {
       jobs: { type: 'string', default: '10000' },
       concurrency: { type: 'string', default: '10' },
       queues: { type: 'string', default: '1' },
-      limit: { type: 'string', default: '60' },
+      limit: { type: 'string' },
       file: { type: 'string' },
     },
   });
   const [command, workload] = positionals;
   const options = { ...values, command, workload };
+  options.limit ??= ['drain', 'drain_fail'].includes(workload) ? 850 : 60;
   for (const name of ['jobs', 'concurrency', 'queues', 'limit']) options[name] = Number(options[name]);
   if (!['safe', 'default'].includes(options.mode)) throw new Error(`--mode: expected safe or default, found ${options.mode}`);
   const url = new URL(options.redis);
@@ -130,6 +131,12 @@ class Meter {
     let timer;
     await Promise.race([this.finished, new Promise((resolve) => { timer = setTimeout(resolve, limitMs); })]);
     clearTimeout(timer);
+    return this.ended !== undefined;
+  }
+
+  // A figure about all jobs cannot be had from a part of them.
+  reportUnfinished(limitMs) {
+    report({ unsupported: `only ${this.done} of ${this.expected} jobs had run after ${limitMs / 1000} s` });
   }
 
   rest() {
@@ -138,10 +145,10 @@ class Meter {
   }
 }
 
-function reportLatency(meter, times) {
+function reportLatency(times) {
   times.sort((a, b) => a - b);
   const at = (share) => times[Math.max(0, Math.ceil(times.length * share) - 1)];
-  report({ p50_ms: at(0.5), p99_ms: at(0.99), ...meter.rest() });
+  report({ p50_ms: at(0.5), p99_ms: at(0.99) });
 }
 
 function handler(options, meter) {
@@ -232,9 +239,8 @@ async function work(options) {
         pushed.push(nowMs());
         await queues[number % queues.length].add('NoopJob', payload(number), jobOptions(options));
       }
-      await meter.wait(limitMs);
-      const now = nowMs();
-      reportLatency(meter, pushed.slice(WARM_UP).map((at, index) => (meter.starts.get(index + WARM_UP) ?? now) - at));
+      if (!(await meter.wait(limitMs))) meter.reportUnfinished(limitMs);
+      else reportLatency(pushed.slice(WARM_UP).map((at, index) => meter.starts.get(index + WARM_UP) - at));
       break;
     }
     case 'delayed_late': {
@@ -244,21 +250,23 @@ async function work(options) {
         const timestamp = Date.now();
         return { name: 'NoopJob', data: payload(number), opts: { ...jobOptions(options), timestamp, delay: due[number] - timestamp } };
       });
-      await meter.wait(DUE_LEAD_MS + DUE_WITHIN_MS + limitMs);
-      const now = nowMs();
-      reportLatency(meter, due.map((at, number) => (meter.starts.get(number) ?? now) - at));
+      const longest = DUE_LEAD_MS + DUE_WITHIN_MS + limitMs;
+      if (!(await meter.wait(longest))) meter.reportUnfinished(longest);
+      else reportLatency(due.map((at, number) => meter.starts.get(number) - at));
       break;
     }
     case 'idle':
     case 'numbers':
       break;
-    default: {
+    case 'delayed_due':
+      if (!(await meter.wait(limitMs))) meter.reportUnfinished(limitMs);
+      else report({ seconds: (meter.ended - started) / 1000, jobs: meter.done });
+      break;
+    default:
+      // Of a drain that is not over in time, what it came to so far: that is a rate all the same.
       await meter.wait(limitMs);
-      const begun = options.workload === 'delayed_due' ? started : (meter.begun ?? started);
-      report({ seconds: ((meter.ended ?? nowMs()) - begun) / 1000, jobs: Math.min(meter.done, expected), ...meter.rest() });
-    }
+      report({ seconds: ((meter.ended ?? nowMs()) - (meter.begun ?? started)) / 1000, jobs: Math.min(meter.done, expected), ...meter.rest() });
   }
-  return { started };
 }
 
 async function stay() {
@@ -280,12 +288,10 @@ async function main() {
     case 'run':
       if (options.workload.startsWith('push_')) {
         await pushes(options);
-        await stay();
       } else {
-        const { started } = await work(options);
-        await stay();
-        if (options.workload === 'idle') report({ seconds: (nowMs() - started) / 1000, jobs: 0 });
+        await work(options);
       }
+      await stay();
       break;
     default:
       throw new Error(`expected fill, run or version, found ${options.command}`);

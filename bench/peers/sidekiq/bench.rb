@@ -89,18 +89,34 @@ class Meter
         @finished.wait(@lock, left)
       end
     end
+    !@ended.nil?
   end
 
-  def report_throughput(since, limit)
+  # Of a drain that is not over in time, what it came to so far: that is a rate all the same.
+  def report_drain(limit)
     wait(limit)
     now = clock
-    report({ seconds: (@ended || now) - (since || @begun || now), jobs: [@done, @expected].min, **rest })
+    report({ seconds: (@ended || now) - (@begun || now), jobs: [@done, @expected].min, **rest })
   end
 
-  def report_latency(seconds)
-    seconds.sort!
+  def report_time_since(since, limit)
+    return report_unfinished(limit) unless wait(limit)
+
+    report({ seconds: @ended - since, jobs: @done })
+  end
+
+  # The times are asked for when all jobs ran.
+  def report_latency(limit)
+    return report_unfinished(limit) unless wait(limit)
+
+    seconds = yield.sort
     at = ->(share) { seconds[[(seconds.size * share).ceil - 1, 0].max] * 1000 }
-    report({ p50_ms: at.call(0.5), p99_ms: at.call(0.99), **rest })
+    report({ p50_ms: at.call(0.5), p99_ms: at.call(0.99) })
+  end
+
+  # A figure about all jobs cannot be had from a part of them.
+  def report_unfinished(limit)
+    report({ unsupported: "only #{@done} of #{@expected} jobs had run after #{limit} s" })
   end
 
   private
@@ -201,19 +217,18 @@ def pick_ups(options, meter)
     queues[number % queues.size].perform_async(*arguments(number))
     at
   end
-  meter.wait(options[:limit])
-  now = clock
-  times = pushed.each_with_index.map { |at, number| (meter.starts[number]&.first || now) - at }
-  meter.report_latency(times.drop(WARM_UP))
+  meter.report_latency(options[:limit]) do
+    pushed.each_with_index.map { |at, number| meter.starts[number].first - at }.drop(WARM_UP)
+  end
 end
 
 def lateness(options, meter)
   first = Time.now.to_f + DUE_LEAD
   due = due_offsets(options[:jobs]).map { |offset| first + offset }
   push_bulk(options[:jobs], at: ->(numbers) { due.values_at(*numbers) }) { |number| number }
-  meter.wait(DUE_LEAD + DUE_WITHIN + options[:limit])
-  now = Time.now.to_f
-  meter.report_latency(due.each_with_index.map { |at, number| (meter.starts[number]&.last || now) - at })
+  meter.report_latency(DUE_LEAD + DUE_WITHIN + options[:limit]) do
+    due.each_with_index.map { |at, number| meter.starts[number].last - at }
+  end
 end
 
 def work(options)
@@ -232,11 +247,10 @@ def work(options)
   when "pickup" then pick_ups(options, meter)
   when "delayed_late" then lateness(options, meter)
   when "idle", "numbers" then nil
-  when "delayed_due" then meter.report_throughput(started, options[:limit])
-  else meter.report_throughput(nil, options[:limit])
+  when "delayed_due" then meter.report_time_since(started, options[:limit])
+  else meter.report_drain(options[:limit])
   end
   stay
-  report({ seconds: clock - started, jobs: 0 }) if options[:workload] == "idle"
 end
 
 def stay
@@ -248,8 +262,14 @@ def stay
   end
 end
 
+def refuse(why)
+  line("ready")
+  report({ unsupported: why })
+  stay
+end
+
 def read_options
-  options = { mode: "default", jobs: 10_000, concurrency: 10, queues: 1, limit: 60 }
+  options = { mode: "default", jobs: 10_000, concurrency: 10, queues: 1 }
   parser = OptionParser.new do |parse|
     parse.on("--redis URL")
     parse.on("--mode MODE", %w[safe default])
@@ -260,6 +280,7 @@ def read_options
     parse.on("--file PATH")
   end
   options[:command], options[:workload] = parser.parse!(ARGV, into: options)
+  options[:limit] ||= %w[drain drain_fail].include?(options[:workload]) ? 850 : 60
   options
 end
 
@@ -284,7 +305,7 @@ case options[:command]
 when "version" then line("#{Sidekiq::VERSION} (Ruby #{RUBY_VERSION}#{", YJIT" if defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?}, #{Redis::Connection.drivers.last.name.split("::").last})")
 when "fill", "run"
   if options[:mode] == "safe"
-    report({ unsupported: "it has no mode that keeps running jobs in Redis: that is in its paid editions" }) if options[:command] == "run"
+    refuse("it has no mode that keeps running jobs in Redis: that is in its paid editions") if options[:command] == "run"
   else
     set_up(options)
     if options[:command] == "fill" then fill(options)

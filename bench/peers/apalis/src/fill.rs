@@ -25,8 +25,7 @@ pub(crate) async fn run(options: &Options) -> Outcome {
 /// Does what a running worker's fetch would do meanwhile. Every push goes to the scheduled jobs first, and the fetch
 /// that moves the due ones on fails for good once they are more than Lua can unpack, about 8,000.
 async fn make_ready(redis: &mut ConnectionManager, waiting: &str, scheduled: &str) -> Result<(), RedisError> {
-    let ids: Vec<Vec<u8>> =
-        redis::cmd("ZRANGE").arg(scheduled).arg(0).arg(-1).query_async(redis).await?;
+    let ids: Vec<Vec<u8>> = redis::cmd("ZRANGE").arg(scheduled).arg(0).arg(-1).query_async(redis).await?;
     let mut moved = redis::pipe();
     moved.rpush(waiting, &ids).zrem(scheduled, &ids);
     moved.query_async(redis).await

@@ -34,6 +34,7 @@ pub(crate) async fn run(options: &Options, mut storages: Vec<Storage>) -> Outcom
         (ended, ..) = select_all(workers) => {
             let why = ended.map_or_else(|error| format!("{error:?}"), |()| "no error".to_owned());
             peer::unsupported(&format!("the worker ended by itself: {why}"));
+            peer::stay().await;
             Ok(())
         }
     }
@@ -84,9 +85,9 @@ async fn measure(
             }
             meter.report_lateness(&all_due, peer::DUE_LEAD + peer::DUE_WITHIN + options.limit()).await;
         }
-        Workload::DelayedDue => meter.report_throughput(Some(begun), options.limit()).await,
+        Workload::DelayedDue => meter.report_time_since(begun, options.limit()).await,
         Workload::Idle | Workload::Numbers => {}
-        _ => meter.report_throughput(None, options.limit()).await,
+        _ => meter.report_drain(options.limit()).await,
     }
     // With the workers running on.
     peer::stay().await;

@@ -64,7 +64,10 @@ pub(crate) async fn run(options: &Options) -> peer::Outcome {
     Ok(())
 }
 
-async fn fetch(mut redis: MultiplexedConnection, taken: mpsc::Sender<Vec<Vec<u8>>>) -> redis::RedisResult<()> {
+async fn fetch(
+    mut redis: MultiplexedConnection,
+    taken: mpsc::Sender<Vec<Vec<u8>>>,
+) -> redis::RedisResult<()> {
     let script = Script::new(FETCH);
     loop {
         let jobs: Vec<Vec<u8>> =

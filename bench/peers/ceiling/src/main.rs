@@ -81,8 +81,8 @@ async fn run(options: &Options) -> Outcome {
         Workload::Pickup => pick_up::run(options).await?,
         Workload::Idle => return pick_up::idle(options).await,
         _ => {
+            peer::ready();
             peer::unsupported("it knows no retries and no schedule");
-            return Ok(());
         }
     }
     peer::stay().await;

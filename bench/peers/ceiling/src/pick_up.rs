@@ -30,9 +30,7 @@ pub(crate) async fn run(options: &Options) -> peer::Outcome {
 pub(crate) async fn idle(options: &Options) -> peer::Outcome {
     let (_, _waits) = wait_on_all(options, None).await?;
     peer::ready();
-    let begun = Instant::now();
     peer::stay().await;
-    crate::report(begun, 0);
     Ok(())
 }
 

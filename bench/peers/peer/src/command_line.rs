@@ -41,9 +41,9 @@ pub struct Options {
     /// Number of queues
     #[arg(long, default_value_t = 1)]
     pub queues: usize,
-    /// Give up after so many seconds, and report how far it came
-    #[arg(long, default_value_t = 60)]
-    limit: u64,
+    /// Give up so many seconds after the last job could have run [default: 850 for drains, else 60]
+    #[arg(long)]
+    limit: Option<u64>,
     /// The file that the jobs of `numbers` append their numbers to
     #[arg(long)]
     pub file: Option<PathBuf>,
@@ -53,7 +53,8 @@ impl Options {
     /// How long to wait for the last job.
     #[must_use]
     pub fn limit(&self) -> Duration {
-        Duration::from_secs(self.limit)
+        let drains = matches!(self.workload, Workload::Drain | Workload::DrainFail);
+        Duration::from_secs(self.limit.unwrap_or(if drains { 850 } else { 60 }))
     }
 }
 

@@ -51,7 +51,9 @@ pub const DUE_LEAD: std::time::Duration = std::time::Duration::from_secs(2);
 /// The queues' names.
 #[must_use]
 pub fn queues(count: usize) -> Vec<String> {
-    (0..count.max(1)).map(|number| if number == 0 { "default".to_owned() } else { format!("queue{number}") }).collect()
+    (0..count.max(1))
+        .map(|number| if number == 0 { "default".to_owned() } else { format!("queue{number}") })
+        .collect()
 }
 
 /// When each job of `delayed_late` is due, in seconds after the first may be; the same for every peer and every run.

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::{FAILS_EVERY, Options, WARM_UP, Workload, report};
+use crate::{FAILS_EVERY, Options, WARM_UP, Workload, report, unsupported};
 
 /// How long a job of `numbers` takes.
 const NUMBERED_JOB: Duration = Duration::from_millis(20);
@@ -115,60 +115,72 @@ impl Meter {
         self.finished.get().is_some() || tokio::time::timeout(limit, self.all_done.notified()).await.is_ok()
     }
 
-    /// Waits for the last job, and prints the time from `since` to it, or by default from the start of the first one.
-    pub async fn report_throughput(&self, since: Option<Instant>, limit: Duration) {
+    /// Waits for the last job, and prints the time from the start of the first one to its end.
+    /// Of a drain that is not over in time, what it came to so far: that is a rate all the same.
+    pub async fn report_drain(&self, limit: Duration) {
         self.wait(limit).await;
         let now = Instant::now();
-        let begun = since.or(self.begun.get().copied()).unwrap_or(now);
-        let ended = self.finished.get().copied().unwrap_or(now);
-        let done = self.done.load(Ordering::Acquire);
-        let mut result = json!({ "seconds": (ended - begun).as_secs_f64(), "jobs": done.min(self.expected) });
-        self.add_rest(&mut result);
-        report(&result);
+        let begun = self.begun.get().copied().unwrap_or(now);
+        self.report_time(self.finished.get().copied().unwrap_or(now) - begun);
     }
 
-    /// Waits for the last pick-up, and prints how long they took from their pushes.
-    pub async fn report_pick_ups(&self, pushed: &[Instant], limit: Duration) {
+    /// Waits for the last job, and prints the time from `since` to its end.
+    pub async fn report_time_since(&self, since: Instant, limit: Duration) {
         self.wait(limit).await;
-        let now = Instant::now();
-        let times = pushed.iter().zip(&self.starts).skip(WARM_UP).map(|(pushed, start)| {
-            start.get().map_or(now, |(start, _)| *start).saturating_duration_since(*pushed).as_secs_f64()
-        });
-        self.report_latency(times.collect());
+        match self.finished.get() {
+            Some(ended) => self.report_time(*ended - since),
+            None => self.report_unfinished(limit),
+        }
     }
 
-    /// Waits for the last delayed job, and prints how late they started; a job that did not start is late until now.
-    pub async fn report_lateness(&self, due: &[SystemTime], limit: Duration) {
-        self.wait(limit).await;
-        let now = SystemTime::now();
-        let late = due.iter().zip(&self.starts).map(|(due, start)| {
-            let start = start.get().map_or(now, |(_, start)| *start);
-            match start.duration_since(*due) {
-                Ok(late) => late.as_secs_f64(),
-                // Too early, which is worth seeing.
-                Err(early) => -early.duration().as_secs_f64(),
-            }
-        });
-        self.report_latency(late.collect());
-    }
-
-    fn report_latency(&self, seconds: Vec<f64>) {
-        let (p50, p99) = percentiles(seconds);
-        let mut result = json!({ "p50_ms": p50 * 1e3, "p99_ms": p99 * 1e3 });
-        self.add_rest(&mut result);
-        report(&result);
-    }
-
-    fn add_rest(&self, result: &mut Value) {
-        let unfinished = self.expected.saturating_sub(self.done.load(Ordering::Acquire));
-        if unfinished > 0 {
-            result["unfinished"] = unfinished.into();
+    fn report_time(&self, time: Duration) {
+        let done = self.done.load(Ordering::Acquire).min(self.expected);
+        let mut result = json!({ "seconds": time.as_secs_f64(), "jobs": done });
+        if done < self.expected {
+            result["unfinished"] = (self.expected - done).into();
         }
         let reruns = self.reruns.load(Ordering::Relaxed);
         if reruns > 0 {
             result["reruns"] = reruns.into();
         }
+        report(&result);
     }
+
+    /// A figure about all jobs cannot be had from a part of them.
+    fn report_unfinished(&self, limit: Duration) {
+        let (done, expected, limit) = (self.done.load(Ordering::Acquire), self.expected, limit.as_secs());
+        unsupported(&format!("only {done} of {expected} jobs had run after {limit} s"));
+    }
+
+    /// Waits for the last pick-up, and prints how long they took from their pushes.
+    pub async fn report_pick_ups(&self, pushed: &[Instant], limit: Duration) {
+        if !self.wait(limit).await {
+            return self.report_unfinished(limit);
+        }
+        let starts = self.starts.iter().filter_map(OnceLock::get);
+        let times = pushed.iter().zip(starts).skip(WARM_UP);
+        report_latency(
+            times.map(|(pushed, (start, _))| start.saturating_duration_since(*pushed).as_secs_f64()),
+        );
+    }
+
+    /// Waits for the last delayed job, and prints how late they started.
+    pub async fn report_lateness(&self, due: &[SystemTime], limit: Duration) {
+        if !self.wait(limit).await {
+            return self.report_unfinished(limit);
+        }
+        let starts = self.starts.iter().filter_map(OnceLock::get);
+        report_latency(due.iter().zip(starts).map(|(due, (_, start))| match start.duration_since(*due) {
+            Ok(late) => late.as_secs_f64(),
+            // Too early, which is worth seeing.
+            Err(early) => -early.duration().as_secs_f64(),
+        }));
+    }
+}
+
+fn report_latency(seconds: impl Iterator<Item = f64>) {
+    let (p50, p99) = percentiles(seconds.collect());
+    report(&json!({ "p50_ms": p50 * 1e3, "p99_ms": p99 * 1e3 }));
 }
 
 /// The median and the 99th percentile (nearest rank).

@@ -30,10 +30,7 @@ async fn main() -> Outcome {
         Command::Fill(options) if options.mode == Mode::Default => fill(&options).await?,
         Command::Run(options) if options.mode == Mode::Default => run(&options).await?,
         Command::Fill(_) => {}
-        Command::Run(_) => {
-            peer::unsupported("it has no mode that keeps running jobs in Redis");
-            return Ok(());
-        }
+        Command::Run(_) => refuse("it has no mode that keeps running jobs in Redis").await,
     }
     Ok(())
 }
@@ -102,13 +99,19 @@ async fn run(options: &Options) -> Outcome {
             report_pushes(begun, options.jobs);
         }
         Workload::PushBulk => {
-            peer::unsupported("it has no call that pushes more than one job");
+            refuse("it has no call that pushes more than one job").await;
             return Ok(());
         }
         _ => return run_worker(options).await,
     }
     peer::stay().await;
     Ok(())
+}
+
+async fn refuse(why: &str) {
+    peer::ready();
+    peer::unsupported(why);
+    peer::stay().await;
 }
 
 fn report_pushes(begun: Instant, jobs: usize) {
@@ -150,9 +153,9 @@ async fn run_worker(options: &Options) -> Outcome {
             }
             meter.report_lateness(&all_due, peer::DUE_LEAD + peer::DUE_WITHIN + options.limit()).await;
         }
-        Workload::DelayedDue => meter.report_throughput(Some(begun), options.limit()).await,
+        Workload::DelayedDue => meter.report_time_since(begun, options.limit()).await,
         Workload::Idle | Workload::Numbers => {}
-        _ => meter.report_throughput(None, options.limit()).await,
+        _ => meter.report_drain(options.limit()).await,
     }
     peer::stay().await;
     worker.abort();
