@@ -21,6 +21,9 @@ import tempfile
 import time
 import urllib.parse
 
+# How long to go on when every job has run: some may run a second time.
+SECOND_RUNS_S = 10
+
 
 def flush(url):
     parts = urllib.parse.urlsplit(url)
@@ -71,14 +74,12 @@ def main():
 
         second = start(run)
         last_count, last_change, complete = before, time.monotonic(), None
-        while time.monotonic() - last_change < options.wait:
+        while time.monotonic() - last_change < (options.wait if complete is None else SECOND_RUNS_S):
             now = numbers(path)
             if len(now) != last_count:
                 last_count, last_change = len(now), time.monotonic()
             if complete is None and len(set(now)) == options.jobs:
                 complete = time.monotonic() - killed
-                # What runs a second time may still come.
-                last_change = max(last_change, time.monotonic() - options.wait + 10)
             time.sleep(0.1)
         second.stdin.close()
         try:

@@ -1,12 +1,15 @@
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use apalis::prelude::{
     BackendExt, BoxDynError, Data, ParallelizeExt, TaskBuilder, TaskSink, WorkerBuilder, WorkerBuilderExt,
     WorkerError,
 };
+use futures::Stream;
 use futures::future::select_all;
-use peer::{JobArgs, Meter, Options, Outcome, Workload, args};
+use peer::{JobArgs, Meter, Mode, Options, Outcome, Workload, args};
 
 use crate::{POLL_INTERVAL, Storage};
 
@@ -46,14 +49,46 @@ async fn work(
     storage: Storage,
     meter: Arc<Meter>,
 ) -> Result<(), WorkerError> {
-    WorkerBuilder::new(format!("bench-{}-{number}", std::process::id()))
-        .backend(storage.poll_with_interval(POLL_INTERVAL))
-        .concurrency(options.concurrency)
-        .parallelize(tokio::spawn)
-        .data(meter)
-        .build(perform)
-        .run()
-        .await
+    let worker = WorkerBuilder::new(format!("bench-{}-{number}", std::process::id()));
+    match options.mode {
+        Mode::Default => {
+            let worker =
+                worker.backend(storage.poll_with_interval(POLL_INTERVAL)).concurrency(options.concurrency);
+            worker.parallelize(tokio::spawn).data(meter).build(perform).run().await
+        }
+        Mode::Safe => {
+            let worker =
+                worker.backend(storage.poll_with_stream(Ticks::new())).concurrency(options.concurrency);
+            worker.parallelize(tokio::spawn).data(meter).build(perform).run().await
+        }
+    }
+}
+
+/// The same interval, and the next tick always wakes the worker. Its own interval does not when two ticks pass during
+/// one fetch: then nothing is fetched before the next heartbeat.
+struct Ticks {
+    interval: tokio::time::Interval,
+}
+
+impl Ticks {
+    fn new() -> Self {
+        let mut interval = tokio::time::interval(POLL_INTERVAL);
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        Self { interval }
+    }
+}
+
+impl Stream for Ticks {
+    type Item = ();
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Option<()>> {
+        if self.interval.poll_tick(cx).is_pending() {
+            return Poll::Pending;
+        }
+        // Asks for the wake-up of the next tick.
+        while self.interval.poll_tick(cx).is_ready() {}
+        Poll::Ready(Some(()))
+    }
 }
 
 async fn measure(
