@@ -11,12 +11,10 @@ use peer::{Command, JobArgs, Mode, Options, Outcome, Workload, args};
 
 type Storage = RedisStorage<JobArgs>;
 
-const VERSION: &str = "1.0.0";
-
 #[tokio::main]
 async fn main() -> Outcome {
     match peer::command() {
-        Command::Version => println!("{VERSION}"),
+        Command::Version => println!("{}", peer::locked_version("apalis-redis")),
         Command::Fill(options) => fill::run(&options).await?,
         Command::Run(options) => run(&options).await?,
     }

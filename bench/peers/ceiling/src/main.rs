@@ -24,7 +24,7 @@ fn queue_key(name: &str) -> String {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Outcome {
     match peer::command() {
-        Command::Version => println!("{}", env!("CARGO_PKG_VERSION")),
+        Command::Version => println!("redis-rs {}", peer::locked_version("redis")),
         Command::Fill(options) => {
             if options.workload == Workload::Drain {
                 push_bulk(&mut connect(&options).await?, options.jobs).await?;

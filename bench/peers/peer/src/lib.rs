@@ -3,10 +3,12 @@
 //! The protocol is described in `bench/peers/README.md`.
 
 mod command_line;
+mod locked;
 mod meter;
 mod protocol;
 
 pub use command_line::{Command, Mode, Options, Workload, command};
+pub use locked::locked_version;
 pub use meter::{Meter, percentiles};
 pub use protocol::{ready, report, stay, unsupported};
 

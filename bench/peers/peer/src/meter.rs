@@ -75,7 +75,11 @@ impl Meter {
             Workload::DrainFail => {
                 self.begun.get_or_init(Instant::now);
                 self.count(number as usize);
-                if number % FAILS_EVERY == 0 { Err(io::Error::other("it fails on purpose")) } else { Ok(()) }
+                if number.is_multiple_of(FAILS_EVERY) {
+                    Err(io::Error::other("it fails on purpose"))
+                } else {
+                    Ok(())
+                }
             }
             Workload::Numbers => {
                 tokio::time::sleep(NUMBERED_JOB).await;

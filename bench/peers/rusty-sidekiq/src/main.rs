@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use peer::{Command, JobArgs, Meter, Mode, Options, Outcome, Workload, args};
 use sidekiq::{Processor, ProcessorConfig, RedisConnectionManager, RedisPool, Worker, opts};
 
-const VERSION: &str = "0.15.2";
 const CLASS: &str = "NoopJob";
 /// How far ahead the jobs of `delayed_due` are scheduled: `fill` waits for them to be due.
 const DUE_IN: Duration = Duration::from_secs(3);
@@ -26,7 +25,7 @@ impl Worker<JobArgs> for NoopJob {
 #[tokio::main]
 async fn main() -> Outcome {
     match peer::command() {
-        Command::Version => println!("{VERSION}"),
+        Command::Version => println!("{}", peer::locked_version("rusty-sidekiq")),
         Command::Fill(options) if options.mode == Mode::Default => fill(&options).await?,
         Command::Run(options) if options.mode == Mode::Default => run(&options).await?,
         Command::Fill(_) => {}
