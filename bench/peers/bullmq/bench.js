@@ -49,6 +49,7 @@ function readOptions() {
     host: url.hostname,
     port: Number(url.port || 6379),
     db: Number(url.pathname.slice(1) || 0),
+    ...(url.password ? { username: decodeURIComponent(url.username) || undefined, password: decodeURIComponent(url.password) } : {}),
     // What BullMQ asks of a worker's connection.
     maxRetriesPerRequest: null,
   };

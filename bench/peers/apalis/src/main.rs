@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use apalis::prelude::{BoxDynError, TaskSink};
 use apalis_redis::{Config, RedisStorage};
 use peer::{Command, JobArgs, Mode, Options, Outcome, Workload, args};
+use redis::aio::ConnectionManagerConfig;
 
 type Storage = RedisStorage<JobArgs>;
 
@@ -36,8 +37,15 @@ fn config(mode: Mode, queue: &str) -> Config {
 /// at its heartbeats alone, every 30 s; with one as short as a fetch (10 ms was tried) it sometimes does so too.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// How long an answer of Redis may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
 async fn storages(options: &Options) -> Result<Vec<Storage>, Box<dyn std::error::Error>> {
-    let redis = apalis_redis::connect(options.redis.as_str()).await?;
+    // As `apalis_redis::connect` does it, but for its limit of half a second for an answer: one that comes later, as on
+    // a busy machine, ends the worker.
+    let patient = ConnectionManagerConfig::new().set_response_timeout(Some(ANSWER_WITHIN));
+    let client = redis::Client::open(options.redis.as_str())?;
+    let redis = client.get_connection_manager_with_config(patient).await?;
     let storage = |name: &String| Storage::new(redis.clone()).with_config(config(options.mode, name));
     Ok(peer::queues(options.queues).iter().map(storage).collect())
 }
