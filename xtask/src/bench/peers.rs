@@ -35,7 +35,7 @@ type Mode = (&'static str, bool, &'static str);
 const LOSES_RUNNING: Mode = ("default", false, "every job that was running (10 of 10)");
 const APALIS_SAFE: Mode = ("safe", true, "nothing; 40 ran twice; back after 5 min");
 const APALIS_DEFAULT: Mode = ("default", true, "nothing; back after 5 min");
-const BULLMQ_SAFE: Mode = ("safe", true, "nothing; 1 ran twice; back after 1 min");
+const BULLMQ_SAFE: Mode = ("safe", true, "nothing; at most 1 ran twice; back after 1 min");
 const BULLMQ_DEFAULT: Mode = ("default", true, "nothing; back after 1.5 min");
 const CEILING_ONLY: Mode = ("safe", true, "nothing: it runs no jobs");
 
