@@ -2,6 +2,8 @@
 //! `--peers` of other systems in the same run.
 
 pub(crate) mod ours;
+#[allow(dead_code)]
+mod peers;
 mod plot;
 mod report;
 mod system;

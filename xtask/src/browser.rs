@@ -2,12 +2,12 @@
 
 use std::env;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use clap::Args;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_testing::TestRedis;
 
+use crate::debian;
 use crate::demo::Outcome;
 use crate::seed_demo;
 use crate::step::{Step, TaskError};
@@ -71,39 +71,14 @@ fn ensure() -> Result<(), String> {
     if is_installed() {
         return Ok(());
     }
-    let packages = PACKAGES.join(" ");
-    if !is_program("apt-get") {
-        return Err(format!("install {packages}: there is no apt-get on this machine"));
+    debian::install(&PACKAGES)?;
+    if is_installed() {
+        Ok(())
+    } else {
+        Err(format!("install {}: they are not on PATH afterwards", PACKAGES.join(" ")))
     }
-    for args in
-        [&["update", "-q"][..], &["install", "-y", "--no-install-recommends", PACKAGES[0], PACKAGES[1]]]
-    {
-        let mut command = as_root("apt-get");
-        command.args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        println!("\n$ apt-get {}", args.join(" "));
-        let status = command.status().map_err(|error| format!("install {packages}: {error}"))?;
-        if !status.success() {
-            return Err(format!("install {packages}: apt-get {} ended with {status}", args.join(" ")));
-        }
-    }
-    if is_installed() { Ok(()) } else { Err(format!("install {packages}: they are not on PATH afterwards")) }
 }
 
 fn is_installed() -> bool {
-    ["chromium", "chromedriver"].into_iter().all(is_program)
-}
-
-fn is_program(name: &str) -> bool {
-    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).is_file()))
-}
-
-/// By sudo without a password, unless this is root already.
-fn as_root(program: &str) -> Command {
-    let id = Command::new("id").arg("-u").output();
-    if id.is_ok_and(|id| id.stdout.trim_ascii() == b"0") {
-        return Command::new(program);
-    }
-    let mut command = Command::new("sudo");
-    command.args(["-n", program]);
-    command
+    ["chromium", "chromedriver"].into_iter().all(debian::is_program)
 }

@@ -10,6 +10,7 @@ use clap::Parser;
 mod assets;
 mod bench;
 mod browser;
+mod debian;
 mod demo;
 mod docs_check;
 mod fmt;
