@@ -29,8 +29,9 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         docs_check::run()?;
         lint::run()?;
     }
-    // What tests start and do not build: the worker of another package.
+    // What tests start and do not build: the worker of another package, and the recipes.
     Step::cargo("example worker", &["build", "--package", "example-worker"]).run()?;
+    Step::cargo("examples", &["build", "--workspace", "--exclude", browser::PACKAGE, "--examples"]).run()?;
     tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
     browser::test(redis.server())?;
     if !options.fast {
