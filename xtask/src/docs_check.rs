@@ -1,13 +1,25 @@
-//! `cargo xtask docs-check`: links between the Markdown files lead somewhere, the README names the commands,
-//! the list of Redis keys is complete, and the tests that promises name are there.
+//! `cargo xtask docs-check`: the guide against itself and the code.
+//!
+//! Links between the Markdown files lead somewhere; the contents list each page once; the README names the commands; samples
+//! are compiled; tables of settings are those of the code; the list of Redis keys is complete; the files of others are listed
+//! with their licences; and the tests that promises name are there.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use crate::config_reference;
+use crate::markdown::{anchors, links, normal, prose};
 use crate::step::{self, TaskError};
 use crate::workspace::{self, TextFile};
 
 /// Pages that name the tests which show what they say.
-const PAGES_WITH_TESTS: [&str; 2] = ["docs/delivery.md", "docs/periodic.md"];
+const PAGES_WITH_TESTS: [&str; 4] =
+    ["README.md", "docs/delivery.md", "docs/periodic.md", "docs/web-gem-defects.md"];
+
+/// What the guide consists of, in its order.
+pub(crate) const CONTENTS: &str = "docs/SUMMARY.md";
+
+/// Pages whose samples are files of examples.
+const PAGES_OF_EXAMPLES: [&str; 2] = ["README.md", "docs/getting-started.md"];
 
 const README_COMMANDS: [&str; 2] = ["cargo xtask demo", "cargo xtask test"];
 
@@ -18,21 +30,31 @@ pub(crate) fn run() -> Result<(), TaskError> {
     let mut findings: Vec<String> =
         pages.iter().flat_map(|page| link_findings(page, &pages, |path| root.join(path).exists())).collect();
     findings.extend(readme_findings(&pages));
+    findings.extend(contents_findings(&pages));
+    findings.extend(config_reference::findings()?);
     let keys = workspace::file(&root, "crates/core/src/keys.rs")?;
     let layout = workspace::file(&root, "docs/redis-layout.md")?;
     if let (Some(keys), Some(layout)) = (keys, layout) {
         findings.extend(key_findings(&keys.text, &layout.text));
     }
     let samples = workspace::files(&root, "examples", "rs")?;
-    if let Some(readme) = pages.iter().find(|page| page.path == Path::new("README.md")) {
-        findings.extend(sample_findings(readme, &samples));
-    }
     let sources = workspace::files(&root, "", "rs")?;
+    for page in &pages {
+        if PAGES_OF_EXAMPLES.iter().any(|path| page.path == Path::new(path)) {
+            findings.extend(sample_findings(page, &samples));
+        } else {
+            findings.extend(compiled_findings(page, &sources));
+        }
+    }
     for page in PAGES_WITH_TESTS {
         if let Some(page) = workspace::file(&root, page)? {
             findings.extend(test_findings(&page, &sources));
         }
     }
+    findings.extend(third_party_findings(
+        &workspace::needed(&root, "crates/web/assets/vendor/vendor.json")?,
+        &workspace::needed(&root, "crates/web/THIRD-PARTY.md")?,
+    ));
     step::conclude("docs-check", findings)?;
     println!("{} pages", pages.len());
     Ok(())
@@ -43,6 +65,23 @@ fn readme_findings(pages: &[TextFile]) -> Vec<String> {
     let text = readme.map_or("", |page| &page.text);
     let missing = README_COMMANDS.iter().filter(|command| !text.contains(**command));
     missing.map(|command| format!("README.md: does not name `{command}`")).collect()
+}
+
+/// The contents list each page of `docs/` once, and whatever else they list is there once too.
+fn contents_findings(pages: &[TextFile]) -> Vec<String> {
+    let contents = pages.iter().find(|page| page.path == Path::new(CONTENTS));
+    let Some(contents) = contents else { return vec![format!("{CONTENTS}: is missing")] };
+    let listed = listed_pages(contents);
+    let guide = pages.iter().filter(|page| page.path.starts_with("docs") && page.path != contents.path);
+    let missing = guide.filter(|page| !listed.contains(&page.path));
+    let missing = missing.map(|page| format!("{CONTENTS}: does not list {}", page.path.display()));
+    let again = listed.iter().enumerate().filter(|(at, page)| listed[..*at].contains(page));
+    missing.chain(again.map(|(_, page)| format!("{CONTENTS}: lists {} again", page.display()))).collect()
+}
+
+/// The pages that the contents list, from the root.
+pub(crate) fn listed_pages(contents: &TextFile) -> Vec<PathBuf> {
+    links(&contents.text).iter().map(|target| normal(&Path::new("docs").join(target))).collect()
 }
 
 fn link_findings(page: &TextFile, pages: &[TextFile], exists: impl Fn(&Path) -> bool) -> Vec<String> {
@@ -68,68 +107,6 @@ fn link_findings(page: &TextFile, pages: &[TextFile], exists: impl Fn(&Path) -> 
     findings
 }
 
-/// The lines outside fenced code.
-fn prose(text: &str) -> impl Iterator<Item = &str> {
-    let mut fenced = false;
-    text.lines().filter(move |line| {
-        let fence = line.trim_start().starts_with("```");
-        fenced ^= fence;
-        !fenced && !fence
-    })
-}
-
-/// The targets of `[text](target)` and `[name]: target`.
-fn links(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for line in prose(text) {
-        // Every second part is inline code, where brackets are no links.
-        let line: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
-        for (start, opening) in line.match_indices("](") {
-            let rest = &line[start + opening.len()..];
-            if let Some(end) = rest.find(')') {
-                found.extend(rest[..end].split_whitespace().next().map(str::to_owned));
-            }
-        }
-        let definition = line.trim_start().strip_prefix('[').and_then(|line| line.split_once("]: "));
-        if let Some((name, target)) = definition
-            && !name.contains(['[', ']'])
-        {
-            found.extend(target.split_whitespace().next().map(str::to_owned));
-        }
-    }
-    found
-}
-
-/// The anchors that code hosts make from headings: lower case, spaces to dashes, other signs dropped.
-fn anchors(text: &str) -> impl Iterator<Item = String> {
-    prose(text).filter(|line| line.starts_with('#')).map(|line| {
-        let heading = line.trim_start_matches('#').trim().to_lowercase();
-        heading
-            .chars()
-            .filter_map(|c| match c {
-                ' ' => Some('-'),
-                c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
-                _ => None,
-            })
-            .collect()
-    })
-}
-
-/// Resolves `.` and `..` by name alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            part => normal.push(part),
-        }
-    }
-    normal
-}
-
 /// A sample in Rust is a whole file of an example, so that it is compiled as it is printed.
 fn sample_findings(page: &TextFile, examples: &[TextFile]) -> Vec<String> {
     let samples = page.text.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -138,6 +115,21 @@ fn sample_findings(page: &TextFile, examples: &[TextFile]) -> Vec<String> {
     strange
         .map(|sample| format!("{}: no example is this sample: {}", page.path.display(), head(sample)))
         .collect()
+}
+
+/// Samples in Rust on any other page are doctests: some crate includes the page, and none is left out.
+fn compiled_findings(page: &TextFile, sources: &[TextFile]) -> Vec<String> {
+    let fences = page.text.lines().filter_map(|line| line.trim_start().strip_prefix("```rust"));
+    let kinds: Vec<&str> = fences.collect();
+    let (path, mut findings) = (page.path.display(), Vec::new());
+    let included = format!("#[doc = include_str!(\"../../../{path}\")]");
+    if !kinds.is_empty() && !sources.iter().any(|file| file.text.contains(&included)) {
+        findings.push(format!("{path}: no crate compiles its samples"));
+    }
+    if kinds.iter().any(|kind| kind.contains("ignore")) {
+        findings.push(format!("{path}: a sample is not compiled"));
+    }
+    findings
 }
 
 /// A promise names the test that shows it: each name in code that is as long as a claim must be one.
@@ -152,6 +144,20 @@ fn test_findings(page: &TextFile, sources: &[TextFile]) -> Vec<String> {
     let missing =
         claims.filter(|claim| !sources.iter().any(|file| file.text.contains(&format!("fn {claim}("))));
     missing.map(|claim| format!("{}: no such test: {claim}", page.path.display())).collect()
+}
+
+/// Each file of others that is shipped stands in the list, with its package, version and licence.
+fn third_party_findings(vendored: &TextFile, list: &TextFile) -> Vec<String> {
+    let files: Vec<serde_json::Value> = match serde_json::from_str(&vendored.text) {
+        Ok(files) => files,
+        Err(error) => return vec![format!("{}: {error}", vendored.path.display())],
+    };
+    let rows = files.iter().map(|file| {
+        let text = |field: &str| file[field].as_str().unwrap_or_default().to_owned();
+        format!("| `{}` | {} | {} | {} |", text("name"), text("package"), text("version"), text("license"))
+    });
+    let missing = rows.filter(|row| !list.text.contains(row));
+    missing.map(|row| format!("{}: no row {row}", list.path.display())).collect()
 }
 
 fn key_findings(keys: &str, layout: &str) -> Vec<String> {
@@ -212,6 +218,16 @@ mod tests {
     }
 
     #[test]
+    fn the_contents_have_to_list_each_page_once() {
+        let contents = page(CONTENTS, "[R](../README.md)\n- [A](a.md)\n- [A](a.md)\n");
+        let pages = [page("README.md", ""), page("docs/a.md", ""), page("docs/adr/1.md", ""), contents];
+        let expected =
+            ["docs/SUMMARY.md: does not list docs/adr/1.md", "docs/SUMMARY.md: lists docs/a.md again"];
+        assert_eq!(contents_findings(&pages), expected);
+        assert_eq!(contents_findings(&pages[..3]), ["docs/SUMMARY.md: is missing"]);
+    }
+
+    #[test]
     fn the_readme_has_to_name_the_commands() {
         assert_eq!(readme_findings(&[page("README.md", "run `cargo xtask demo`")]).len(), 1);
         assert_eq!(readme_findings(&[]).len(), 2);
@@ -226,11 +242,30 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_other_pages_have_to_be_doctests() {
+        let included = [page("crates/x/src/guide.rs", "#[doc = include_str!(\"../../../docs/a.md\")]")];
+        let findings = |path, text| compiled_findings(&page(path, text), &included);
+        assert_eq!(findings("docs/a.md", "```rust,no_run\n```\n"), [""; 0]);
+        assert_eq!(findings("docs/b.md", "```sh\n```\n"), [""; 0]);
+        assert_eq!(findings("docs/b.md", "```rust\n```\n"), ["docs/b.md: no crate compiles its samples"]);
+        assert_eq!(findings("docs/a.md", "```rust,ignore\n```\n"), ["docs/a.md: a sample is not compiled"]);
+    }
+
+    #[test]
     fn a_promise_has_to_name_a_test_that_is_there() {
         let text = "`it_holds_what_it_says`, `it_says_what_it_holds`, `fetch_jobs`, `a b_c_d_e_f`";
         let sources = [page("a.rs", "async fn it_holds_what_it_says() {}")];
         let findings = test_findings(&page("docs/d.md", text), &sources);
         assert_eq!(findings, ["docs/d.md: no such test: it_says_what_it_holds"]);
+    }
+
+    #[test]
+    fn each_vendored_file_has_to_be_listed_with_its_licence() {
+        let vendored = page("v.json", r#"[{"name":"a.js","package":"a","version":"1.0","license":"MIT"}]"#);
+        let listed = page("T.md", "| `a.js` | a | 1.0 | MIT | text |\n");
+        assert_eq!(third_party_findings(&vendored, &listed), [""; 0]);
+        let found = third_party_findings(&vendored, &page("T.md", "| `a.js` | a | 0.9 | MIT | text |\n"));
+        assert_eq!(found, ["T.md: no row | `a.js` | a | 1.0 | MIT |"]);
     }
 
     #[test]

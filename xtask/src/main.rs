@@ -9,14 +9,18 @@ use clap::Parser;
 
 mod assets;
 mod bench;
+mod book;
 mod browser;
+mod config_reference;
 mod debian;
 mod demo;
 mod docs_check;
 mod fmt;
+mod item_docs;
 mod lint;
 mod lua_check;
 mod lua_script;
+mod markdown;
 mod redis;
 mod seed_demo;
 mod soak;
@@ -59,8 +63,12 @@ enum Task {
     Lint,
     /// Check that each Redis script has its header, wrapper and test
     LuaCheck,
-    /// Check the links between the Markdown files, and the list of Redis keys
+    /// Check the guide against itself and the code: links, contents, settings, Redis keys, tests that it names
     DocsCheck,
+    /// Write the guide's tables of settings and flags anew, from the code that reads them
+    ConfigReference,
+    /// Build the guide as a book, in target/book
+    Book,
 }
 
 fn main() -> ExitCode {
@@ -81,6 +89,8 @@ fn main() -> ExitCode {
         Task::Lint => lint::run(),
         Task::LuaCheck => lua_check::run(),
         Task::DocsCheck => docs_check::run(),
+        Task::ConfigReference => config_reference::run(),
+        Task::Book => book::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

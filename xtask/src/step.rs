@@ -30,6 +30,12 @@ pub(crate) enum TaskError {
         #[source]
         source: io::Error,
     },
+    #[error("write {}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("no Redis server to test against")]
     RedisBinary(#[from] RedisBinaryError),
     #[error("the Redis server failed")]

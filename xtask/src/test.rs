@@ -6,7 +6,7 @@ use clap::Args;
 use cogworker_testing::RedisBinary;
 
 use crate::step::{Step, TaskError};
-use crate::{browser, docs_check, fmt, lint, lua_check, soak};
+use crate::{book, browser, docs_check, fmt, lint, lua_check, soak};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -29,8 +29,9 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         docs_check::run()?;
         lint::run()?;
     }
-    // What tests start and do not build: the worker of another package.
+    // What tests start and do not build: the worker of another package, and the recipes.
     Step::cargo("example worker", &["build", "--package", "example-worker"]).run()?;
+    Step::cargo("examples", &["build", "--workspace", "--exclude", browser::PACKAGE, "--examples"]).run()?;
     tests().env("COGWORKER_REDIS_SERVER", redis.server()).run()?;
     browser::test(redis.server())?;
     if !options.fast {
@@ -47,6 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?;
+        book::test()?;
     }
     println!("\nall passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())

@@ -14,10 +14,14 @@ pub(crate) fn root() -> PathBuf {
     package.parent().map(Path::to_owned).unwrap_or(package)
 }
 
+/// Cargo's target folder.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Where cargo puts an executable of a profile's folder (`debug` or `release`).
 pub(crate) fn executable(profile: &str, name: &str) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join(profile).join(name)
+    target().join(profile).join(name)
 }
 
 /// A text file below the root.
@@ -60,6 +64,11 @@ pub(crate) fn files(root: &Path, folder: &str, extension: &str) -> Result<Vec<Te
 pub(crate) fn file(root: &Path, path: &str) -> Result<Option<TextFile>, TaskError> {
     let path = root.join(path);
     if path.is_file() { read(root, &path).map(Some) } else { Ok(None) }
+}
+
+/// One file that has to be there.
+pub(crate) fn needed(root: &Path, path: &str) -> Result<TextFile, TaskError> {
+    read(root, &root.join(path))
 }
 
 fn read(root: &Path, path: &Path) -> Result<TextFile, TaskError> {

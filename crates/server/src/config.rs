@@ -59,28 +59,29 @@ pub struct Config {
     pub concurrency: usize,
     /// The queues to work on; a queue that is repeated is that much more likely to be asked first.
     pub queues: Vec<String>,
-    /// How jobs are taken off their queues.
+    /// How jobs are taken off their queues; with `basic`, what a crashed process was running is lost.
     pub fetch: FetchMode,
     /// The longest pause between two looks at queues that no connection waits on: paused ones, and
     /// those beyond the 32nd (RFETCH-05).
     pub fetch_idle_max_interval: Duration,
-    /// How long a process must have been silent before others take over its jobs.
+    /// How long a process must have been silent before others take over its jobs; in effect at least the 60 s
+    /// after which its presence lapses, and up to a minute more until the next look. The same in all processes.
     pub orphan_threshold: Duration,
     /// How often a job may be taken over before it is dead.
     pub max_orphanings: u32,
-    /// How long a unique lock lasts when the job does not say.
+    /// How long a unique lock lasts from when its job is due, should nothing release it before.
     pub unique_lock_ttl: Duration,
     /// Whether a periodic job that was missed while no worker ran is run once at the next start.
     pub periodic_catch_up: bool,
     /// How long running jobs may go on after a stop was asked for.
     pub shutdown_timeout: Duration,
-    /// The name of the environment, such as `production`.
+    /// The name of the environment, such as `production`; not in the file.
     pub environment: String,
-    /// The log file; `None` is standard output.
+    /// Where the log goes, from the current folder if relative; without one, to standard output. HUP opens it again.
     pub logfile: Option<PathBuf>,
     /// How the log is written.
     pub log_format: LogFormat,
-    /// Where health checks are answered over HTTP; `None` is nowhere (`docs/operations.md`).
+    /// Where health checks are answered over HTTP; without it, nowhere.
     pub health_bind: Option<SocketAddr>,
     /// Where Redis is.
     pub redis: RedisConfig,

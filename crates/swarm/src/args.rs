@@ -39,7 +39,7 @@ pub(crate) struct SwarmArgs {
     #[arg(long)]
     phased_restart: bool,
 
-    /// Replace a worker that takes more memory [variable: COGWORKER_MEMORY_LIMIT]
+    /// Replace a worker that takes more memory (resident, in 1024² bytes; Linux only) [variable: COGWORKER_MEMORY_LIMIT]
     #[arg(long, value_name = "MB")]
     memory_limit: Option<OsString>,
 

@@ -38,11 +38,11 @@ pub enum Key {
     HealthBind,
     /// [`Config::redis`](super::Config::redis), but for the three below
     Redis,
-    /// The prefix of every Redis key
+    /// What is put before every Redis key; the same in every process that shares jobs.
     RedisKeyPrefix,
-    /// The bound on one attempt to connect
+    /// How long one attempt to connect may take.
     RedisConnectTimeout,
-    /// The bound on one command
+    /// How long one command may take before its outcome counts as unknown.
     RedisCommandTimeout,
 }
 
@@ -127,6 +127,11 @@ impl Key {
             Self::HealthBind => Some("--health-bind"),
             _ => None,
         }
+    }
+
+    /// What it accepts, in words, as in messages.
+    pub fn expected(self) -> String {
+        self.rule().expected()
     }
 
     /// What it accepts. The upper bounds only catch slips, above all in the unit.
