@@ -2,7 +2,6 @@
 //! `--peers` of other systems in the same run.
 
 pub(crate) mod ours;
-#[allow(dead_code)]
 mod peers;
 mod plot;
 mod report;
@@ -44,6 +43,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
 
+    /// Also measure other job systems, and bare Redis as the ceiling; installs them where that can be (bench/peers)
+    #[arg(long)]
+    peers: bool,
+
     /// Set by the task itself: this program is built with optimisations
     #[arg(long, hide = true)]
     optimised: bool,
@@ -63,9 +66,17 @@ pub(crate) fn run(options: &Options) -> Outcome {
         };
     }
     let workloads = Workload::chosen(options.jobs, &options.only)?;
-    let systems = [System::ours()?];
-    let redis = TestRedis::start()?;
     let mut report = Report::default();
+    let mut systems = vec![System::ours()?];
+    if options.peers {
+        for peer in peers::install(&workspace::root()) {
+            match peer {
+                Ok(peer) => systems.push(System::from(peer)),
+                Err(skipped) => report.note(format!("{} is skipped: {}", skipped.name, skipped.reason)),
+            }
+        }
+    }
+    let redis = TestRedis::start()?;
     let repeats = options.repeats.max(1);
     for repeat in 1..=repeats {
         for workload in &workloads {

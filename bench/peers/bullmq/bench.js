@@ -16,7 +16,8 @@ const WARM_UP = 20;
 const PICK_UP_PAUSE_MS = 5;
 const DUE_WITHIN_MS = 20_000;
 const DUE_LEAD_MS = 2_000;
-const DUE_IN_MS = 3_000;
+const DUE_IN_MS = 5_000;
+const DUE_KEY = 'bench:due';
 const NUMBERED_JOB_MS = 20;
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -83,13 +84,18 @@ async function fill(options) {
   const numbered = ['drain_fail', 'numbers'].includes(options.workload);
   if (!numbered && !['drain', 'delayed_due'].includes(options.workload)) return;
   const [queue] = openQueues(options);
-  const delay = options.workload === 'delayed_due' ? { delay: DUE_IN_MS } : {};
+  const delayed = options.workload === 'delayed_due';
+  const due = Date.now() + DUE_IN_MS;
+  const delay = () => {
+    const timestamp = Date.now();
+    return delayed ? { timestamp, delay: due - timestamp } : {};
+  };
   await addBulk(queue, options, options.jobs, (number) => ({
     name: 'NoopJob',
     data: payload(numbered ? number : NUMBER),
-    opts: { ...jobOptions(options), ...delay },
+    opts: { ...jobOptions(options), ...delay() },
   }));
-  if (delay.delay) await sleep(DUE_IN_MS + 1000);
+  if (delayed) await (await queue.client).set(DUE_KEY, due);
   await queue.close();
 }
 
@@ -259,10 +265,13 @@ async function work(options) {
     case 'idle':
     case 'numbers':
       break;
-    case 'delayed_due':
+    case 'delayed_due': {
+      const due = Number(await (await queues[0].client).get(DUE_KEY));
+      const since = nowMs() + due - Date.now();
       if (!(await meter.wait(limitMs))) meter.reportUnfinished(limitMs);
-      else report({ seconds: (meter.ended - started) / 1000, jobs: meter.done });
+      else report({ seconds: (meter.ended - since) / 1000, jobs: meter.done });
       break;
+    }
     default:
       // Of a drain that is not over in time, what it came to so far: that is a rate all the same.
       await meter.wait(limitMs);

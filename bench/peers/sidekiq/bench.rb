@@ -24,7 +24,8 @@ WARM_UP = 20
 PICK_UP_PAUSE = 0.005
 DUE_WITHIN = 20.0
 DUE_LEAD = 2.0
-DUE_IN = 3.0
+DUE_IN = 5.0
+DUE_KEY = "bench:due"
 NUMBERED_JOB = 0.02
 
 def clock
@@ -178,7 +179,7 @@ def fill(options)
   when "delayed_due"
     due = Time.now.to_f + DUE_IN
     push_bulk(options[:jobs], at: ->(numbers) { [due] * numbers.size }) { NUMBER }
-    sleep [due + 1 - Time.now.to_f, 0].max
+    Sidekiq.redis { |redis| redis.set(DUE_KEY, due) }
   end
 end
 
@@ -241,13 +242,14 @@ def work(options)
   launcher = Sidekiq::Launcher.new(Sidekiq.options)
 
   line("ready")
-  started = clock
   launcher.run
   case options[:workload]
   when "pickup" then pick_ups(options, meter)
   when "delayed_late" then lateness(options, meter)
   when "idle", "numbers" then nil
-  when "delayed_due" then meter.report_time_since(started, options[:limit])
+  when "delayed_due"
+    due = Sidekiq.redis { |redis| redis.get(DUE_KEY) }.to_f
+    meter.report_time_since(clock + due - Time.now.to_f, options[:limit])
   else meter.report_drain(options[:limit])
   end
   stay

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cogworker_testing::TestRedis;
 use serde_json::Value;
 
+use super::peers::Peer;
 use super::report::{Measured, Metric};
 use super::usage::{self, RedisUsage};
 use super::workload::{Measure, Workload};
@@ -34,6 +35,14 @@ pub(crate) struct System {
     pub(crate) at_least_once: bool,
     pub(crate) is_ours: bool,
     pub(crate) command: Vec<OsString>,
+}
+
+impl From<Peer> for System {
+    fn from(peer: Peer) -> Self {
+        let Peer { name, version, mode, at_least_once, loses, command } = peer;
+        let (name, loses) = (name.to_owned(), loses.to_owned());
+        Self { name, version, mode, loses, at_least_once, is_ours: false, command }
+    }
 }
 
 /// A program of a system that is running a workload.
