@@ -47,6 +47,14 @@ pub(crate) fn duration(duration: Duration) -> String {
     whole(duration.as_secs())
 }
 
+/// [`duration`] to two digits, for what is known no better: `1.2 s`, `4 min 10 s`.
+pub(crate) fn about(time: Duration) -> String {
+    let millis = time.as_millis();
+    let unit = 10_u128.pow(millis.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    let rounded = (millis + unit / 2) / unit * unit;
+    duration(Duration::from_millis(u64::try_from(rounded).unwrap_or(u64::MAX)))
+}
+
 /// To the millisecond: `2h 34m 23s 23ms`, `45ms` (WEBX-09).
 pub(crate) fn exactly(millis: u64) -> String {
     let mut left = millis;
@@ -125,6 +133,20 @@ mod tests {
             (266_400_000, "3 d 2 h"),
         ] {
             assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
+    fn what_is_known_about_has_two_digits() {
+        for (millis, text) in [
+            (0, "0 ms"),
+            (7, "7 ms"),
+            (843, "840 ms"),
+            (1240, "1.2 s"),
+            (9960, "10 s"),
+            (254_321, "4 min 10 s"),
+        ] {
+            assert_eq!(about(Duration::from_millis(millis)), text);
         }
     }
 

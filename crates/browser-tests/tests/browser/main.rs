@@ -45,6 +45,7 @@ fn all() -> Vec<Trial> {
         workers {
             quiet_and_resume_by_button_stay_on_the_page_and_labels_follow_the_beat_webx_01,
             a_stop_asks_first_and_the_process_goes,
+            a_run_that_is_far_over_its_usual_time_turns_amber_and_says_so,
             runs_of_a_real_worker_show_by_themselves_webx_04_webx_15,
         }
         accessible {

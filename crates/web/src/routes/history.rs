@@ -2,6 +2,7 @@
 
 mod data;
 mod query;
+mod run_times;
 
 use askama::Template;
 use axum::Router;
@@ -20,6 +21,7 @@ use crate::markup::Markup;
 use crate::pager::Pager;
 use crate::view::view;
 use query::{Days, Period, RunsQuery, Sort};
+use run_times::TimeTable;
 
 const SHORT_ARGS: usize = 160;
 const SHORT_ERROR: usize = 200;
@@ -44,6 +46,7 @@ struct HistoryPage {
     is_complete: bool,
     pager: Pager,
     days: Vec<DayCount>,
+    times: TimeTable,
     detail: Option<RunDetail>,
     /// The run that the address names is not kept any more.
     is_gone: bool,
@@ -143,8 +146,12 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let href = query.list().href();
     let asked = Pager::new(query.page.as_deref(), per_page, most, href.clone());
     let part = search.clone().range(asked.skip(), per_page);
-    let (page, days, open) =
-        tokio::join!(history.find(&part), history.daily(query.days.count()), open_run(ui, &query),);
+    let (page, days, times, open) = tokio::join!(
+        history.find(&part),
+        history.daily(query.days.count()),
+        ui.shared.run_times.get(ui.client()),
+        open_run(ui, &query)
+    );
     let (mut page, days): (RunPage, Vec<DayCount>) = (page?, days?);
     let pager = Pager::new(query.page.as_deref(), per_page, page.total, href);
     if pager.skip() != asked.skip() {
@@ -157,6 +164,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
         rows: page.runs.iter().map(|run| RunRow::new(ui, &query, run)).collect(),
         is_complete: page.is_complete,
         pager,
+        times: TimeTable::new(&*times?, &query),
         days: every_day(days, query.days.count(), ui.now),
         is_gone: detail.is_none() && query.run.is_some(),
         detail,

@@ -197,3 +197,36 @@ async fn a_record_that_cannot_be_read_breaks_neither_page_nor_data() -> Outcome 
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn each_class_tells_how_long_its_runs_take_without_a_script() -> Outcome {
+    let site = filled().await?;
+    assert!(!site.get("/history").await.body.contains("id=\"h-times\""), "nobody counted any");
+    let site = Site { app: site.fresh(), ..site };
+    // 90 runs up to 5 ms, 10 of 2.5 to 10 s; and a class whose name is markup.
+    for (field, value) in [
+        ("0:A::B", "90"),
+        ("7:A::B", "10"),
+        ("sum:A::B", "80090000"),
+        ("12:<b>", "1"),
+        ("sum:<b>", "4000000000"),
+    ] {
+        site.redis.cli(&["HSET", "cogworker:durations", field, value]);
+    }
+    let page = site.get("/history").await.body;
+    let table = page.split("id=\"h-times\"").nth(1).unwrap();
+    let cells = |class: &str| {
+        let from = table.find(class).unwrap_or_else(|| panic!("{class} in {table}"));
+        let row = table[from..].split("</tr>").next().unwrap();
+        let cells = row.split("<td").skip(1).map(|cell| {
+            cell.split('>').nth(1).unwrap().trim_end_matches("</td").trim_end_matches("</span").to_owned()
+        });
+        cells.collect::<Vec<_>>()
+    };
+    assert_eq!(cells(">A::B<")[..5], ["100", "2 ms", "6.3 s", "800 ms", "1 min 20 s"]);
+    assert_eq!(cells("&#60;b&#62;")[..5], ["1", "over 1 h", "over 1 h", "1 h 6 min", "1 h 6 min"]);
+    assert!(table.contains("href=\"/admin/jobs/history?status=all&#38;class=A%3A%3AB\""), "{table}");
+    let filtered = site.get("/history?class=a::").await.body;
+    assert!(filtered.contains(">A::B</a>") && !filtered.contains("class=%3Cb%3E"));
+    Ok(())
+}

@@ -213,6 +213,10 @@ impl RunsQuery {
         Self { run: Some((jid.to_owned(), at.as_f64())), ..self.clone() }
     }
 
+    pub(super) fn of_class(&self, class: &str) -> Self {
+        Self { class: Some(class.to_owned()), ..self.list() }
+    }
+
     pub(super) fn sorted(&self, column: Column) -> Self {
         let current =
             self.sort.unwrap_or(Sort { column: Column::FinishedAt, direction: Direction::Descending });
