@@ -83,10 +83,12 @@ pub(crate) async fn a_run_that_is_far_over_its_usual_time_turns_amber_and_says_s
     // The same class, of which most runs now were quick.
     seed::took(&stage.site.redis, "ReindexJob", 0.8, 2000);
     browser.reads("td[data-l=Elapsed]", "far over the usual 750 ms").await?;
-    let color = |of: &str| browser.value(&format!("getComputedStyle(document.querySelector('{of}')).color"));
+    let color = async |of: &str| {
+        browser.value(&format!("getComputedStyle(document.querySelector('{of}')).color")).await
+    };
     let (amber, elapsed) =
         (color("td[data-l=Elapsed] .t-warn").await?, color("td[data-l=Elapsed] .usual").await?);
-    let plain = browser.value("getComputedStyle(document.querySelector('td[data-l=Elapsed]')).color").await?;
+    let plain = color("td[data-l=Elapsed]").await?;
     ensure!(amber == elapsed && amber != plain, "{amber} {elapsed} {plain}");
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::Ui;
 use crate::display;
 use crate::error::WebError;
 use crate::form::Fields;
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 /// A week (WEBJ-10).
 const LONGEST_MINUTES: u64 = 10_080;
@@ -300,7 +300,7 @@ fn selected_message(
         detail.push(format!("{} {verb}, and {what} {rest}.", display::number(stay)));
     }
     if let Some(error) = error {
-        detail.push(format!("Failed to {error}."));
+        detail.push(failed_to(error));
     }
     let detail: Vec<String> = detail.into_iter().filter(|line| !line.is_empty()).collect();
     let title = if done == all {

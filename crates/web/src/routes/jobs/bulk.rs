@@ -12,7 +12,7 @@ use super::query::{JobsQuery, State};
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 /// Somebody waits for the answer; what is left can be asked for again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -152,7 +152,7 @@ impl Progress {
             detail.push(format!("{left}: without a queue, refused by it, or unique and there already."));
         }
         if let Some(error) = &self.error {
-            detail.push(format!("Failed to {error}."));
+            detail.push(failed_to(error));
         }
         if self.cut_off || self.error.is_some() {
             let number = display::number;

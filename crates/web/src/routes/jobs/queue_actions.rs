@@ -12,7 +12,7 @@ use crate::Ui;
 use crate::display;
 use crate::error::WebError;
 use crate::form::{Fields, Name};
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 /// `/jobs/queue/{action}`: pause, resume or delete the queue that the field `queue` names.
 pub(super) async fn act(ui: Ui, Name(action): Name, body: Bytes) -> Result<Response, WebError> {
@@ -70,8 +70,9 @@ async fn delete(ui: &Ui, name: &str) -> Message {
             display::counted(deleted, "job", "jobs")
         )),
         Err(error) => Message::bad(format!("Queue {name} stays")).detail(format!(
-            "{} deleted, then it failed to {error}.",
-            display::counted(deleted, "job", "jobs")
+            "{} deleted. {}",
+            display::counted(deleted, "job", "jobs"),
+            failed_to(error)
         )),
     }
 }
