@@ -93,6 +93,8 @@ fn all() -> Vec<Trial> {
             a_new_job_shows_without_a_reload,
             an_update_touches_no_typed_text_focus_or_filter,
             an_update_touches_no_selection_scroll_or_open_panel,
+            rows_that_come_above_what_is_looked_at_wait_behind_a_link,
+            a_list_that_changed_whole_is_not_replaced_under_the_hand,
             an_update_touches_no_open_menu_or_ticked_row,
             a_hidden_tab_asks_for_nothing,
         }
