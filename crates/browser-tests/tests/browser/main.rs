@@ -78,6 +78,7 @@ fn all() -> Vec<Trial> {
             the_error_of_a_run_opens_a_dialog_and_success_hides_failures_webx_07,
             the_second_page_is_fetched_when_it_is_asked_for_webx_14,
             new_runs_appear_in_the_grid_while_it_is_live_and_not_otherwise_webx_15,
+            the_grids_filters_order_and_page_stand_in_the_address_and_come_back,
             the_grid_filters_and_sorts_on_the_server,
         }
         jobs {

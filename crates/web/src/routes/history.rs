@@ -1,5 +1,6 @@
 //! History: the runs that ended, a grid with a script and a table without.
 
+mod column_filters;
 mod data;
 mod query;
 mod run_times;
@@ -131,7 +132,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let history = ui.client().history();
     let per_page = ui.shared.options.history_per_page.clamp(1, 200);
     let mut search = query.search(ui);
-    if let Some(Sort { column, direction }) = query.sort {
+    for Sort { column, direction } in query.sort.iter().copied() {
         search = search.sort(column, direction);
     }
     let total = async |status| history.page(status, 0, 1).await.map(|page| page.total);
@@ -220,8 +221,7 @@ impl HistoryPage {
     }
 
     fn head(&self, column: Column, label: &str, classes: &str) -> Markup {
-        let sort =
-            self.query.sort.unwrap_or(Sort { column: Column::FinishedAt, direction: Direction::Descending });
+        let sort = self.query.first_sort();
         let is_current = sort.column == column;
         let mut head = Markup::raw("<th role=\"columnheader\" scope=\"col\" class=\"");
         head.text(classes).push("\"");
@@ -259,7 +259,7 @@ impl HistoryPage {
         let href = self.query.list().href();
         let fields = Fields::parse(href.split_once('?').map_or("", |(_, query)| query).as_bytes());
         let mut kept = Markup::default();
-        for name in ["status", "period", "sort", "days"] {
+        for name in ["status", "period", "filter", "sort", "days"] {
             if let Some(value) = fields.get(name) {
                 kept.push("<input type=\"hidden\" name=\"")
                     .text(name)
@@ -269,6 +269,20 @@ impl HistoryPage {
             }
         }
         kept
+    }
+
+    /// The filters that the grid begins with.
+    fn grid_filter(&self) -> String {
+        self.query.columns.in_grid().unwrap_or_default()
+    }
+
+    /// Its order, as it stands in the address.
+    fn grid_sort(&self) -> String {
+        self.query.sort_text().unwrap_or_default()
+    }
+
+    fn grid_page(&self) -> usize {
+        self.pager.page()
     }
 
     fn data_href(&self) -> String {

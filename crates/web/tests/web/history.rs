@@ -98,6 +98,19 @@ async fn the_grid_sorts_and_filters_webh_08_webh_09_webh_10_webh_13() -> Outcome
     let both = json!({"duration": slow["duration"], "class": {"type": "contains", "filter": "report"}});
     assert_eq!(filtered(both).await.0, 2);
     assert_eq!(filtered(json!([1])).await.0, 5);
+    // An address with them is the same list in the table, which says so.
+    let address = format!("/history?filter={}&sort=-duration,class", enc(&slow.to_string()));
+    let page = site.get(&address).await.body;
+    assert!(page.contains("1 to 2 of 3<") && page.contains("Remove filter Columns duration"), "{page}");
+    assert!(
+        page.contains("data-cw-sort=\"-duration,class\"") && page.contains("data-cw-filter=\"{&#34;duration")
+    );
+    assert!(page.contains("name=\"filter\" value=\"{&#34;duration"), "a form keeps it");
+    let next = page.split("rel=\"next\" href=\"/admin/jobs").nth(1).and_then(|link| link.split('"').next());
+    let next = site.get(&next.unwrap().replace("&#38;", "&")).await.body;
+    assert!(next.contains("3 to 3 of 3<"), "{next}");
+    let odd = site.get("/history?filter=%7B%22class%22%3A7%7D&sort=color,,-").await.body;
+    assert!(odd.contains("1 to 2 of 5<") && odd.contains("data-cw-filter=\"\" data-cw-sort=\"\""), "{odd}");
     Ok(())
 }
 
