@@ -37,6 +37,10 @@ impl EntryRef {
     pub fn hash(&self) -> &str {
         &self.hash
     }
+
+    pub(crate) fn score(&self) -> Option<EpochSeconds> {
+        self.score
+    }
 }
 
 impl fmt::Display for EntryRef {
@@ -75,11 +79,16 @@ impl JobSet {
     /// # Errors
     /// When Redis cannot be read.
     pub async fn find(&self, entry: &EntryRef) -> Result<Option<Entry>, RedisError> {
+        let found = self.look_up(entry).await?;
+        Ok(found.and_then(|FoundEntry { entry, score, .. }| Some(Entry { raw: entry, score: score? })))
+    }
+}
+
+impl JobSet {
+    pub(crate) async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
         // Only what has a score stands in a set.
         let Some(score) = entry.score else { return Ok(None) };
-        let found =
-            scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, Some(score)).await?;
-        Ok(found.and_then(|FoundEntry { entry, score, .. }| Some(Entry { raw: entry, score: score? })))
+        scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, Some(score)).await
     }
 }
 
@@ -97,7 +106,7 @@ impl Queue {
         Ok(self.look_up(entry).await?.map(|found| found.place))
     }
 
-    async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
+    pub(crate) async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
         scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, None).await
     }
 }

@@ -17,7 +17,7 @@ const isInUse = (block) => {
   if (block.contains(active) && isField(active)) return true;
   const selection = getSelection();
   if (!selection.isCollapsed && block.contains(selection.anchorNode)) return true;
-  return block.querySelector("details.menu[open], dialog[open], input[type=checkbox]:checked, [aria-busy=true]") !== null;
+  return block.querySelector("details.menu[open], dialog[open], [data-cw-stay], input[type=checkbox]:checked, [aria-busy=true]") !== null;
 };
 
 // Panels that a person opened stay open, whatever the server says; what stands for the same as before stays untouched.

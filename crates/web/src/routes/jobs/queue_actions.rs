@@ -6,7 +6,6 @@ use axum::response::Response;
 use bytes::Bytes;
 use cogworker_core::redis::RedisError;
 
-use super::bulk::PATIENCE;
 use super::query::JobsQuery;
 use crate::Ui;
 use crate::display;
@@ -53,7 +52,7 @@ async fn delete(ui: &Ui, name: &str) -> Message {
     let mut deleted = 0;
     let mut empty = async || -> Result<bool, RedisError> {
         let mut left = queue.info().await?.size.unwrap_or(0);
-        while left > 0 && began.elapsed() < PATIENCE {
+        while left > 0 && began.elapsed() < ui.shared.options.patience {
             let slice = queue.clear_slice(left).await?;
             deleted += slice.deleted;
             left = if slice.found == 0 { 0 } else { left.saturating_sub(slice.found) };
