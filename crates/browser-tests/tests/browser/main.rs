@@ -84,6 +84,7 @@ fn all() -> Vec<Trial> {
         jobs {
             delete_and_retry_update_in_place_webx_05,
             ticked_rows_are_counted_and_acted_on_together,
+            what_was_stopped_in_the_middle_is_gone_on_with_by_its_button,
         }
         keyboard {
             tab_reaches_every_control_of_every_page,
