@@ -54,6 +54,7 @@ fn all() -> Vec<Trial> {
             axe_finds_nothing_on_pages_without_rows,
             axe_finds_nothing_on_pages_of_errors_and_outages,
             axe_finds_nothing_in_dialogs_menus_and_messages,
+            axe_finds_nothing_where_more_is_offered,
         }
         actions {
             each_action_on_queues_says_what_it_did_with_scripts,
