@@ -178,6 +178,8 @@
       // How many rows there are is not known yet: enough for the page that it begins with.
       infiniteInitialRowCount: firstPage * pageSize + 1,
       initialState: {
+        // Widths stay those of the columns.
+        partialColumnState: true,
         filter: { filterModel: cwFilter ? JSON.parse(cwFilter) : {} },
         sort: { sortModel: cwSort ? readSort(cwSort) : [{ colId: "finished_at", sort: "desc" }] },
         pagination: { page: firstPage, pageSize },

@@ -93,6 +93,12 @@ pub(crate) async fn the_grids_filters_order_and_page_stand_in_the_address_and_co
     browser.until("new URLSearchParams(location.search).get('page') === '2'").await?;
     browser.until(&format!("{first} === 'run-268'")).await?;
 
+    let view = "document.querySelector('.ag-center-cols-viewport')";
+    ensure!(
+        browser.value(&format!("{view}.scrollWidth <= {view}.clientWidth")).await? == true,
+        "columns do not fit"
+    );
+
     // As somebody else opens it.
     let address = browser.value("location.href").await?;
     let address = address.as_str().unwrap_or_default().to_owned();
