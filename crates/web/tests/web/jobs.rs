@@ -3,8 +3,6 @@
 use axum::http::StatusCode;
 use cogworker_client::EntryFilter;
 use cogworker_client::SearchOrder;
-use cogworker_core::time::EpochSeconds;
-use cogworker_web::WebOptions;
 
 use crate::entries::*;
 use crate::support::{Outcome, Site};
