@@ -188,20 +188,6 @@ pub(crate) async fn axe_finds_nothing_where_more_is_offered(stage: &Stage) -> Ou
             ensure!(found.is_empty(), "{found:#?}");
             let sideways = "document.documentElement.scrollWidth > innerWidth";
             ensure!(browser.value(sideways).await? == false, "{name} scrolls sideways");
-            if let Some(folder) = std::env::var_os("PICS") {
-                let folder = std::path::Path::new(&folder);
-                browser.picture(&folder.join(format!("new-{name}-{dark}.png")), false).await?;
-                for (path, file) in [
-                    ("/jobs?status=Dead&again=dead.delete", "again"),
-                    ("/workers", "workers"),
-                    ("/history", "history"),
-                    ("/jobs?status=Retrying", "retrying"),
-                ] {
-                    stage.open(path).await?;
-                    drawn(browser).await?;
-                    browser.picture(&folder.join(format!("{file}-{name}-{dark}.png")), true).await?;
-                }
-            }
         }
     }
     Ok(())
