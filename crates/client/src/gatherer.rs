@@ -4,7 +4,8 @@
 //! many calls as are useful are under way, further pushes wait for the next one, which takes all of
 //! them. A push that is alone goes at once, by itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use cogworker_core::redis::{Redis, RedisError};
@@ -30,7 +31,8 @@ pub(crate) struct Gatherer {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    jobs: Vec<Gathered>,
+    /// By their numbers, rising.
+    jobs: VecDeque<Gathered>,
     /// The number of the last one.
     number: u64,
 }
@@ -39,8 +41,20 @@ struct Waiting {
 struct Gathered {
     number: u64,
     job: Ready,
-    /// Closed when its caller gave up.
     result: oneshot::Sender<Result<(), RedisError>>,
+}
+
+/// A caller's place among those that wait: with it goes its job, unless that is under way. A push that was
+/// given up must not happen with somebody's next one, nor be kept until then.
+struct Place<'a> {
+    gatherer: &'a Gatherer,
+    number: u64,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.gatherer.take_back(self.number);
+    }
 }
 
 impl Default for Gatherer {
@@ -57,20 +71,21 @@ impl Gatherer {
             return push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await;
         }
         let (result, mut pushed) = oneshot::channel();
-        let number = self.add(job, result);
+        let place = self.add(job, result);
         loop {
             tokio::select! {
                 biased;
                 result = &mut pushed => return outcome(result),
                 call = self.calls.clone().acquire_owned() => match (call, self.take()) {
-                    // Not in this caller's task: a caller that gives up must not stop the others' jobs.
+                    // Not in this caller's task, and not on its runtime: a caller that gives up, or drives
+                    // its runtime no longer, must not stop the others' jobs.
                     (Ok(call), jobs) if !jobs.is_empty() => {
-                        tokio::spawn(self.clone().send(redis.clone(), call, jobs));
+                        redis.spawn(self.clone().send(redis.clone(), call, jobs));
                     }
                     _ => return outcome(pushed.await),
                 },
                 () = tokio::time::sleep(PATIENCE) => {
-                    return match self.take_back(number) {
+                    return match self.take_back(place.number) {
                         Some(job) => push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await,
                         None => outcome(pushed.await),
                     };
@@ -79,35 +94,37 @@ impl Gatherer {
         }
     }
 
-    fn add(&self, job: Ready, result: oneshot::Sender<Result<(), RedisError>>) -> u64 {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, job: Ready, result: oneshot::Sender<Result<(), RedisError>>) -> Place<'_> {
+        let mut waiting = self.waiting();
         waiting.number += 1;
         let number = waiting.number;
-        waiting.jobs.push(Gathered { number, job, result });
-        number
+        waiting.jobs.push_back(Gathered { number, job, result });
+        Place { gatherer: self, number }
     }
 
     /// The first of those that wait, as many as go together.
     fn take(&self) -> Vec<Gathered> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody will learn of these: they must not run.
-        waiting.jobs.retain(|gathered| !gathered.result.is_closed());
+        let mut waiting = self.waiting();
         let mut bytes = 0;
-        let mut fits = |gathered: &Gathered| {
+        let fits = |gathered: &&Gathered| {
             bytes += gathered.job.payload.len();
             bytes <= BATCH_BYTES
         };
-        let count = waiting.jobs.iter().take(BATCH_JOBS).take_while(|job| fits(job)).count().max(1);
+        let count = waiting.jobs.iter().take(BATCH_JOBS).take_while(fits).count().max(1);
         let count = count.min(waiting.jobs.len());
-        let rest = waiting.jobs.split_off(count);
-        std::mem::replace(&mut waiting.jobs, rest)
+        waiting.jobs.drain(..count).collect()
     }
 
-    /// A job that is not under way yet.
+    /// A job that is not under way yet. The number of those that wait is of no account: without Redis there
+    /// may be very many, which all give up waiting.
     fn take_back(&self, number: u64) -> Option<Ready> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = waiting.jobs.iter().position(|gathered| gathered.number == number)?;
-        Some(waiting.jobs.remove(place).job)
+        let mut waiting = self.waiting();
+        let place = waiting.jobs.binary_search_by_key(&number, |gathered| gathered.number).ok()?;
+        Some(waiting.jobs.remove(place)?.job)
     }
 
     /// Sends what waits, and what comes meanwhile, in one call after the other.
@@ -140,7 +157,8 @@ async fn send_group(redis: &Redis, jobs: Vec<Gathered>) {
     if let Some((queue, jobs)) = first {
         send_to_queue(redis, &queue, jobs).await;
     }
-    others.join_all().await;
+    // One that ended with its runtime has told its callers so.
+    while others.join_next().await.is_some() {}
 }
 
 async fn send_to_queue(redis: &Redis, queue: &str, jobs: Vec<Gathered>) {

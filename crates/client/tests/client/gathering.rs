@@ -2,7 +2,10 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cogworker_client::Client;
 use cogworker_core::new_job::NewJob;
@@ -138,5 +141,45 @@ async fn without_redis_every_push_ends_with_an_error_and_later_ones_go_through()
     }
     assert!(queue(&redis, "later").iter().any(|job| job.contains(r#""jid":"100""#)));
     assert_ne!(redis.cli(&["LLEN", "cogworker:queue:later"]), Value::Int(0));
+    Ok(())
+}
+
+/// A thread with a runtime of its own pushes, and then does something else: what it was sending for
+/// others must not rest with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pushes_from_many_runtimes_end_though_some_of_them_are_no_longer_driven() -> Outcome {
+    const THREADS: usize = 8;
+    const EACH: usize = 300;
+    let (redis, client) = start().await?;
+    let (ended, ends) = mpsc::channel();
+    let (go_on, released) = mpsc::channel::<()>();
+    let released = std::sync::Arc::new(std::sync::Mutex::new(released));
+    for worker in 0..THREADS {
+        let (client, ended, released) = (client.clone(), ended.clone(), released.clone());
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let pushed = runtime.as_ref().map(|runtime| {
+                (0..EACH)
+                    .filter(|number| {
+                        let job = numbered(worker * EACH + number, "default");
+                        matches!(runtime.block_on(client.push(job)), Ok(Some(_)))
+                    })
+                    .count()
+            });
+            let _ = ended.send(pushed.unwrap_or(0));
+            // The runtime stays, and nobody drives it.
+            let _ = released.lock().map(|released| released.recv());
+        });
+    }
+    let pushed = tokio::task::spawn_blocking(move || {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        (0..THREADS)
+            .map(|_| ends.recv_timeout(deadline.saturating_duration_since(Instant::now())))
+            .collect::<Result<Vec<_>, _>>()
+    });
+    let pushed = pushed.await?;
+    drop(go_on);
+    assert_eq!(pushed?, [EACH; THREADS]);
+    assert_eq!(queue(&redis, "default").len(), THREADS * EACH);
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use fred::clients::Client;
 use fred::interfaces::{ClientLike, EventInterface};
 use fred::types::{ClusterHash, CustomCommand, Value};
+use tokio::runtime::Handle;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
@@ -34,6 +35,8 @@ pub struct Redis {
 struct Shared {
     /// `None` when there is no server.
     client: Option<Client>,
+    /// Drives the connection; `None` when there is no server.
+    runtime: Option<Handle>,
     config: RedisConfig,
     keys: KeySpace,
     calls: AtomicI64,
@@ -113,6 +116,7 @@ impl Redis {
     fn new(client: Option<Client>, config: &RedisConfig) -> Self {
         Self {
             shared: Arc::new(Shared {
+                runtime: client.as_ref().and_then(|_| Handle::try_current().ok()),
                 client,
                 keys: KeySpace::with_prefix(config.key_prefix.as_deref().unwrap_or("")),
                 config: config.clone(),
@@ -160,6 +164,15 @@ impl Redis {
     /// The settings it was made with.
     pub fn config(&self) -> &RedisConfig {
         &self.shared.config
+    }
+
+    /// Starts a task on the runtime that drives the connection: whoever else's runtime may rest or end
+    /// while the task is under way. Where that runtime has ended, the task is dropped at once.
+    #[doc(hidden)]
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.shared.runtime {
+            runtime.spawn(task);
+        }
     }
 
     /// True while the connection stands, as far as is known.

@@ -227,3 +227,101 @@ async fn how_long_runs_took_is_counted_by_class_with_the_history() -> Outcome {
     assert_eq!(server.cli(&["HLEN", "cogworker:durations"]), 3);
     Ok(())
 }
+
+/// All kinds of groups in one batch of 500: each job's status, record, day and durations are its own,
+/// and lost jobs leave nothing.
+#[tokio::test]
+async fn of_a_mixed_batch_each_outcome_that_applied_writes_just_its_own_and_lost_ones_nothing() -> Outcome {
+    const OUTCOMES: usize = 500;
+    let (server, redis) = start().await?;
+    let keys = redis.keys();
+    let name = |number: usize| format!("job {number}");
+    let is_lost = |number: usize| number % 7 == 3;
+    let fails = |number: usize| number % 3 == 1;
+    let ttl = |number: usize| 1000 + (number % 4) as u64;
+    let day = |number: usize| if number.is_multiple_of(2) { 86_399.5 } else { 86_400.5 };
+    let fields = |number: usize| {
+        let mut fields = vec![("status", if fails(number) { "retry" } else { "complete" }.to_owned())];
+        if number.is_multiple_of(5) {
+            fields.push(("own", number.to_string()));
+            fields.push(("large", "x".repeat(number * 40)));
+        }
+        fields
+    };
+    for number in (0..OUTCOMES).filter(|number| !is_lost(*number)) {
+        server.cli(&["LPUSH", LIST, &name(number)]);
+    }
+    let settled = settle(&redis, |batch| {
+        batch.keep_history(HistoryLimits::default());
+        for number in 0..OUTCOMES {
+            if fails(number) {
+                let entry = format!("entry {number}").into_bytes();
+                batch.file(raw(&name(number)), keys.retry(), NOW, entry, Traces::default(), 0);
+            } else {
+                batch.acknowledge(raw(&name(number)), &counted("x"));
+            }
+            let fields = fields(number).into_iter().map(|(field, value)| (field.into(), value)).collect();
+            batch.add_effect(Effect::Status { key: keys.status(&name(number)), ttl: ttl(number), fields });
+            batch.add_effect(Effect::History {
+                record: format!("record {number}").into_bytes(),
+                finished_at: EpochSeconds::new(day(number)),
+                success: !fails(number),
+                class: "AJob".into(),
+                took: Duration::from_millis(30),
+            });
+        }
+    })
+    .await?;
+    let mut wanted = [Vec::new(), Vec::new(), Vec::new()];
+    for (number, step) in settled.steps.iter().enumerate() {
+        assert_eq!(*step, if is_lost(number) { Step::Gone } else { Step::Applied }, "{number}");
+        let key = keys.status(&name(number));
+        if is_lost(number) {
+            assert_eq!(server.cli(&["EXISTS", &key]), 0, "{number}");
+            continue;
+        }
+        for (field, value) in fields(number) {
+            assert_eq!(server.cli(&["HGET", &key, field]), value.as_str(), "{number} {field}");
+        }
+        assert_eq!(server.cli(&["HLEN", &key]), fields(number).len() as i64 + 1, "{number}: and update_time");
+        assert_eq!(server.cli(&["TTL", &key]), ttl(number) as i64, "{number}");
+        wanted[0].push(format!("record {number}"));
+        wanted[1 + usize::from(fails(number))].push(format!("record {number}"));
+    }
+    assert!(settled.side_errors.is_empty(), "{:?}", settled.side_errors);
+    let lists = [keys.history_all(), keys.history_success(), keys.history_failed()];
+    for (list, mut wanted) in lists.iter().zip(wanted) {
+        let mut records = server.cli(&["ZRANGE", list, "0", "-1"]).strings();
+        records.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(records, wanted, "{list}");
+    }
+    let counted = |odd: usize, failed: bool| {
+        let of = |number: &usize| number % 2 == odd && fails(*number) == failed && !is_lost(*number);
+        (0..OUTCOMES).filter(of).count().to_string()
+    };
+    for (odd, day) in ["1970-01-01", "1970-01-02"].into_iter().enumerate() {
+        let counts = server.cli(&["HMGET", &keys.history_daily(day), "success", "failed"]).strings();
+        assert_eq!(counts, [counted(odd, false), counted(odd, true)], "{day}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_two_outcomes_of_one_job_in_a_batch_the_later_status_stands() -> Outcome {
+    let (server, redis) = start().await?;
+    let keys = redis.keys();
+    server.cli(&["LPUSH", LIST, "other", "first", "second"]);
+    settle(&redis, |batch| {
+        for (job, jid, status) in
+            [("other", "o", "complete"), ("first", "j", "retry"), ("second", "j", "complete")]
+        {
+            batch.acknowledge(raw(job), &counted("x"));
+            let fields = vec![("status".into(), status.to_owned())];
+            batch.add_effect(Effect::Status { key: keys.status(jid), ttl: 1800, fields });
+        }
+    })
+    .await?;
+    assert_eq!(server.cli(&["HGET", &keys.status("j"), "status"]), "complete");
+    Ok(())
+}

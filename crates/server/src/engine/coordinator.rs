@@ -213,6 +213,7 @@ impl Engine {
         loop {
             self.watch_lease();
             self.start_jobs();
+            self.give_back_untaken();
             self.plan_settle();
             self.plan_fetch();
             self.plan_waits();
@@ -307,7 +308,7 @@ impl Engine {
         if let Some(at) = self.settler.held_until() {
             sooner(at);
         }
-        if self.fetches.is_empty() && self.fetch_not_before > now {
+        if self.fetch_not_before > now {
             sooner(self.fetch_not_before);
         }
         // What no fetch may follow now waits for the event that allows one.
@@ -361,7 +362,6 @@ impl Engine {
         self.gauges.quiet.store(quiet, Ordering::Relaxed);
         if quiet {
             self.waits.disarm_all();
-            self.give_back_buffer();
         } else {
             self.hungry = true;
             // What fell due meanwhile was left alone.

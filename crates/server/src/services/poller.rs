@@ -30,10 +30,11 @@ const POSTPONED: Duration = Duration::from_secs(60);
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
 /// How far apart the pollers of two processes should come: about as long as one takes to move a job.
 const JITTER_PER_PROCESS: Duration = Duration::from_millis(2);
-/// Keeps a delayed job within 50 ms of its time, also when crashed processes are counted too.
+/// The most that the jitter alone adds.
 const LONGEST_JITTER: Duration = Duration::from_millis(40);
 /// All processes together look about every so often at most, however many they are: each alone would
-/// look at every due time, for nothing but once.
+/// look at every due time, for nothing but once. Until those that crashed are counted no longer, the ones left
+/// look at their old pace: of 1000 processes a lone one moves a job up to 3.75 s late.
 const FLEET_PACE: Duration = Duration::from_micros(2_500);
 const COUNTING: &str = "counting failures";
 

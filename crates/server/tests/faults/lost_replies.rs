@@ -175,3 +175,69 @@ fn fate_is_unknown<T>(pushed: &Result<T, cogworker_client::ClientError>) -> bool
         _ => false,
     }
 }
+
+/// Quick jobs, so that two fetches are under way when the reply to one gets lost, with the connection; the
+/// server forgets its scripts, and all connections, too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fetches_lost_in_the_middle_of_a_drain_run_each_job_once_rec_01() -> TestResult {
+    const JOBS: usize = 6_000;
+    let line = Line::laid().await?;
+    let hash = line.hash_of(include_str!("../../../core/lua/fetch_jobs.lua"))?;
+    let jobs: Vec<_> = (0..JOBS).map(Numbered).collect();
+    for (round, jobs) in jobs.chunks(JOBS / 6).enumerate() {
+        let before = line.lost();
+        match round % 3 {
+            0 => line.proxy.cut_before_reply_to(hash.as_bytes()),
+            1 => line.proxy.cut_before_request(hash.as_bytes()),
+            _ => {}
+        }
+        line.site.client.push_bulk(jobs).await?;
+        if round % 3 == 2 {
+            reach("it is at work", || line.traces.numbers.len() > round * (JOBS / 6))?;
+            line.site.run(&["SCRIPT", "FLUSH"])?;
+            line.site.run(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"])?;
+            line.site.text(&["SCRIPT", "LOAD", include_str!("../../../core/lua/fetch_jobs.lua")]);
+        } else {
+            reach("a fetch was lost", || line.lost() > before)?;
+        }
+        let pushed = (round + 1) * (JOBS / 6);
+        reach("all ran", || line.traces.numbers.len() >= pushed)
+            .map_err(|error| format!("{error}: {} of {pushed}", line.traces.numbers.len()))?;
+    }
+    reach("all are counted", || line.site.processed() == JOBS as i64)
+        .map_err(|error| format!("{error}: {}", line.site.processed()))?;
+    assert!(line.traces.sorted().into_iter().eq(0..JOBS), "each once");
+    assert_eq!((line.site.waiting("default"), line.site.in_progress(&line.worker)), (0, 0));
+    line.worker.stop().await
+}
+
+/// What two fetches bring after the stop goes back, in the order in which it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_in_the_middle_of_a_drain_loses_nothing_and_keeps_the_order_rfetch_09() -> TestResult {
+    const JOBS: usize = 20_000;
+    for round in 1..=4 {
+        let site = Site::start().await?;
+        site.client.push_bulk(&(0..JOBS).map(Numbered).collect::<Vec<_>>()).await?;
+        let traces = Traces::new();
+        let worker = start_worker(&site.redis.url(), traces.app(), |_| {})?;
+        reach("it is in the middle", || traces.numbers.len() > round * 1_500)?;
+        let in_progress = format!("cogworker:inprogress:{}", worker.identity);
+        worker.stop().await?;
+        let ran = traces.sorted();
+        assert!(ran.len() < JOBS, "it came too late");
+        let mut left = Vec::new();
+        for raw in site.texts(&["LRANGE", "cogworker:queue:default", "0", "-1"]).iter().rev() {
+            let job: serde_json::Value = serde_json::from_str(raw)?;
+            left.push(job["args"][0].as_u64().unwrap_or_default() as usize);
+        }
+        assert_eq!(site.processed(), ran.len() as i64);
+        assert_eq!(site.int(&["LLEN", &in_progress]), 0);
+        let disorder = left.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        println!("ran {}, left {}, places out of order {disorder}", ran.len(), left.len());
+        let mut all: Vec<usize> = ran.into_iter().chain(left).collect();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..JOBS), "each once");
+        assert_eq!(disorder, 0);
+    }
+    Ok(())
+}

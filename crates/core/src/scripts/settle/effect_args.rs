@@ -1,7 +1,8 @@
 //! Effects as the script takes them: what differs only by job goes as one group.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 
 use super::super::KeyPositions;
 use super::Effect;
@@ -23,6 +24,9 @@ type Fields = Vec<(Cow<'static, str>, String)>;
 #[derive(Debug, Default)]
 pub(super) struct EffectArgs {
     statuses: Vec<Statuses>,
+    /// The last group in which a status is written, by the hash of its key: the same job may be there twice.
+    written_in: HashMap<u64, usize>,
+    hasher: RandomState,
     runs: Vec<Runs>,
     durations: BTreeMap<String, u64>,
 }
@@ -49,13 +53,7 @@ impl EffectArgs {
     /// Adds what is written beside the outcome with this number.
     pub(super) fn add(&mut self, number: usize, effect: Effect) {
         match effect {
-            Effect::Status { key, ttl, fields } => {
-                let alike = |group: &&mut Statuses| group.ttl == ttl && group.fields == fields;
-                match self.statuses.iter_mut().rev().take(GROUPS_COMPARED).find(alike) {
-                    Some(group) => group.jobs.push((number, key)),
-                    None => self.statuses.push(Statuses { ttl, fields, jobs: vec![(number, key)] }),
-                }
-            }
+            Effect::Status { key, ttl, fields } => self.add_status(number, key, ttl, fields),
             Effect::History { record, finished_at, success, class, took } => {
                 for (field, by) in Durations::fields_of(&class, took) {
                     let sum = self.durations.entry(field).or_insert(0);
@@ -68,6 +66,25 @@ impl EffectArgs {
                 }
             }
         }
+    }
+
+    /// Groups are written one after the other, so a job joins none before that of its own earlier status:
+    /// the later one stands at the end.
+    fn add_status(&mut self, number: usize, key: Key, ttl: u64, fields: Fields) {
+        let hash = self.hasher.hash_one(&key);
+        let count = self.statuses.len();
+        let earlier = self.written_in.get(&hash).copied().unwrap_or(0);
+        let first = earlier.max(count.saturating_sub(GROUPS_COMPARED));
+        let alike = |group: &Statuses| group.ttl == ttl && group.fields == fields;
+        let group = match self.statuses[first..].iter().rposition(alike) {
+            Some(place) => first + place,
+            None => {
+                self.statuses.push(Statuses { ttl, fields, jobs: Vec::new() });
+                count
+            }
+        };
+        self.written_in.insert(hash, group);
+        self.statuses[group].jobs.push((number, key));
     }
 
     /// Adds them to a call that is made at `now`.

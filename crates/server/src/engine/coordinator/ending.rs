@@ -43,6 +43,7 @@ impl Engine {
             }
             ShutdownStep::End => true,
             ShutdownStep::GiveUp => {
+                self.give_back_buffer();
                 if self.settler.is_empty() {
                     warn!("stopping though redis does not answer");
                     return true;

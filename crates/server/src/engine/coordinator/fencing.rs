@@ -58,7 +58,6 @@ impl Engine {
                     self.slots.busy()
                 );
                 self.waits.disarm_all();
-                self.give_back_buffer();
                 let timeline = Shutdown::new(Duration::ZERO);
                 self.fencing = Some(Fencing::Ending { timeline, in_any_case: missed });
             }

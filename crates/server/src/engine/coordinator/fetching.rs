@@ -125,9 +125,6 @@ impl Engine {
                 }
             }
         }
-        if !self.takes_jobs() {
-            self.give_back_buffer();
-        }
     }
 
     /// True while some queue has no wait: paused, or one too many.
@@ -229,6 +226,14 @@ impl Engine {
     /// A run that began and is not brought to its end.
     pub(super) fn put_back(&mut self, running: Running) {
         self.settler.add(Outcome::put_back(running.claim, &running.run, self.rules()));
+    }
+
+    /// While no jobs are taken, what was taken goes back: once no fetch is under way, as what that brings is
+    /// younger, and would end up before the rest. Popped jobs are not kept waiting: a crash would lose them.
+    pub(super) fn give_back_untaken(&mut self) {
+        if !self.takes_jobs() && (self.fetches.is_empty() || self.held == Held::Popped) {
+            self.give_back_buffer();
+        }
     }
 
     /// The youngest first, so that the oldest ends up next to be taken.
