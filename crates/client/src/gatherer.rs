@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::BATCH_BYTES;
@@ -22,6 +22,10 @@ const CALLS: usize = 2;
 /// a caller waits must not grow beyond that of a call.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// So long pushes then go by themselves: waiting would be in vain again. Redis may be far away, or the calls
+/// may be held by callers that do not go on with them.
+const ALONE: Duration = Duration::from_millis(500);
+
 /// What a client's pushes share.
 #[derive(Debug)]
 pub(crate) struct Gatherer {
@@ -35,6 +39,8 @@ struct Waiting {
     jobs: VecDeque<Gathered>,
     /// The number of the last one.
     number: u64,
+    /// Until then nobody waits.
+    alone_until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -70,6 +76,9 @@ impl Gatherer {
         if let Ok(_call) = self.calls.try_acquire() {
             return push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await;
         }
+        if self.is_in_vain() {
+            return push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await;
+        }
         let (result, mut pushed) = oneshot::channel();
         let place = self.add(job, result);
         loop {
@@ -85,6 +94,7 @@ impl Gatherer {
                     _ => return outcome(pushed.await),
                 },
                 () = tokio::time::sleep(PATIENCE) => {
+                    self.waiting().alone_until = Some(Instant::now() + ALONE);
                     return match self.take_back(place.number) {
                         Some(job) => push_onto_queue(redis, &job.prepared.queue, vec![job.payload]).await,
                         None => outcome(pushed.await),
@@ -96,6 +106,14 @@ impl Gatherer {
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True for a while after somebody waited in vain.
+    fn is_in_vain(&self) -> bool {
+        let mut waiting = self.waiting();
+        let until = waiting.alone_until.filter(|until| Instant::now() < *until);
+        waiting.alone_until = until;
+        until.is_some()
     }
 
     fn add(&self, job: Ready, result: oneshot::Sender<Result<(), RedisError>>) -> Place<'_> {

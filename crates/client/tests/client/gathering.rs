@@ -183,3 +183,24 @@ async fn pushes_from_many_runtimes_end_though_some_of_them_are_no_longer_driven(
     assert_eq!(queue(&redis, "default").len(), THREADS * EACH);
     Ok(())
 }
+
+/// Both calls are held by pushes that nobody goes on with: the others must not wait for them one after the other.
+#[tokio::test]
+async fn pushes_go_by_themselves_while_the_calls_are_held_by_callers_that_rest() -> Outcome {
+    const JOBS: usize = 2_000;
+    let (redis, client) = start().await?;
+    let mut held = [pin!(client.push(numbered(1, "default"))), pin!(client.push(numbered(2, "default")))];
+    for push in &mut held {
+        assert!(matches!(push.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending));
+    }
+    // Each waiting its full time would take a hundred seconds, longer than a test may.
+    for number in 10..10 + JOBS {
+        client.push(numbered(number, "low")).await?;
+    }
+    assert_eq!(queue(&redis, "low").len(), JOBS);
+    for push in held {
+        push.await?;
+    }
+    assert_eq!(queue(&redis, "default").len(), 2);
+    Ok(())
+}
