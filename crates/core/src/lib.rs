@@ -1,4 +1,5 @@
-//! The job model and the Redis data format of Cogworker, shared by clients and workers.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! No loops and no tasks live here: values, codecs, maths, and one typed function for each Redis
 //! script.

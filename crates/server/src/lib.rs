@@ -1,4 +1,5 @@
-//! The Cogworker worker: takes jobs off Redis queues, runs them, and settles what comes of them.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! - [`main`]: a worker executable's whole `main`.
 //! - [`App`]: which handler runs which class; [`Periodic`]: what is due when; [`Context`]: what a handler may know and do;
