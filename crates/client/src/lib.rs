@@ -47,6 +47,8 @@ mod wrong_keys;
 
 pub use activity::HourCount;
 pub use client::Client;
+#[doc(inline)]
+pub use cogworker_core::{Page, SearchOrder};
 pub use control::Control;
 pub use entry_filter::EntryFilter;
 pub use entry_ref::{EntryRef, NotAnEntryRef};
@@ -59,7 +61,7 @@ pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use queue_removal::ClearedSlice;
 pub use queue_walk::QueueWalk;
-pub use search::{Found, SearchOrder, SearchPage};
+pub use search::{Found, SearchPage};
 pub use server_info::ServerInfo;
 #[doc(hidden)]
 pub use sink::{Sink, Taken};

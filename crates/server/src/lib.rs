@@ -47,7 +47,8 @@ mod tracing_runs;
 
 pub use app::App;
 pub use boot::{Boot, main};
-pub use cogworker_core::scripts::HistoryLimits;
+#[doc(inline)]
+pub use cogworker_core::HistoryLimits;
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};
