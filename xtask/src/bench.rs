@@ -5,8 +5,8 @@ pub(crate) mod ours;
 mod peers;
 mod plot;
 mod report;
-mod system;
-mod usage;
+pub(crate) mod system;
+pub(crate) mod usage;
 mod workload;
 
 use std::path::PathBuf;

@@ -20,6 +20,7 @@ const STEP: &str = "book";
 const MDBOOK: Tool = Tool {
     package: "mdbook",
     version: "0.5.4",
+    asked: &["--version"],
     says: "mdbook v0.5.",
     // Without its server and search.
     args: &["--no-default-features"],

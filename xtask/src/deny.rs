@@ -7,6 +7,7 @@ const STEP: &str = "deny";
 const DENY: Tool = Tool {
     package: "cargo-deny",
     version: "0.20.2",
+    asked: &["--version"],
     says: "cargo-deny 0.",
     // Without its own build of git: the one of the machine fetches the advisories.
     args: &["--no-default-features"],

@@ -5,7 +5,13 @@ use crate::tools::Tool;
 use crate::workspace;
 
 const STEP: &str = "features";
-const HACK: Tool = Tool { package: "cargo-hack", version: "0.6.46", says: "cargo-hack 0.6.", args: &[] };
+const HACK: Tool = Tool {
+    package: "cargo-hack",
+    version: "0.6.46",
+    asked: &["hack", "--version"],
+    says: "cargo-hack 0.6.",
+    args: &[],
+};
 
 pub(crate) fn run() -> Result<(), TaskError> {
     let hack = HACK.ensure(STEP)?;

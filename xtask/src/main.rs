@@ -28,6 +28,7 @@ mod msrv;
 mod package;
 mod redis;
 mod release_check;
+mod scale;
 mod seed_demo;
 mod soak;
 mod step;
@@ -51,6 +52,8 @@ enum Task {
     /// What the measurements run of ours, as one of their systems
     #[command(hide = true)]
     BenchOurs(bench::ours::Options),
+    /// Measure what one Redis pays for each process, queue and scheduled entry
+    Scale(scale::Options),
     /// Random load and random faults; then everything must be accounted for
     Soak(soak::Options),
     /// The worker process of a soak
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Task::Screenshots(options) => browser::screenshots(&options).map_err(named("screenshots")),
         Task::Bench(options) => bench::run(&options).map_err(named("bench")),
         Task::BenchOurs(options) => bench::ours::run(&options).map_err(named("bench-ours")),
+        Task::Scale(options) => scale::run(&options).map_err(named("scale")),
         Task::Soak(options) => soak::run(&options).map_err(named("soak")),
         Task::SoakWorker(options) => soak::worker::run(&options).map_err(named("soak-worker")),
         Task::Test(options) => test::run(&options),

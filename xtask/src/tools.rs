@@ -12,7 +12,9 @@ pub(crate) struct Tool {
     pub(crate) package: &'static str,
     /// What is installed where none is found.
     pub(crate) version: &'static str,
-    /// How the answer to `--version` begins: any of this series will do.
+    /// What asks it for its version.
+    pub(crate) asked: &'static [&'static str],
+    /// How the answer begins: any of this series will do.
     pub(crate) says: &'static str,
     /// Further arguments of `cargo install`.
     pub(crate) args: &'static [&'static str],
@@ -55,7 +57,7 @@ impl Tool {
     }
 
     fn is_at(&self, program: &Path) -> bool {
-        let said = Command::new(program).arg("--version").output();
+        let said = Command::new(program).args(self.asked).output();
         said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).starts_with(self.says))
     }
 }

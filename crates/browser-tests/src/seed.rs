@@ -1,7 +1,9 @@
 //! A little of everything that the UI shows, as workers and clients of Cogworker write it.
 
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{AttemptOutcome, AttemptRecord, ProcessInfo, RunRecord, work_json};
+use cogworker_core::formats::{
+    AttemptOutcome, AttemptRecord, DURATION_BOUNDS, ProcessInfo, RunRecord, work_json,
+};
 use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 
@@ -83,6 +85,15 @@ pub fn run(redis: &TestRedis, class: &str, jid: &str, ended: f64, took: f64, fai
     }
 }
 
+/// `times` runs of a class were counted that took `took` seconds each.
+pub fn took(redis: &TestRedis, class: &str, took: f64, times: u64) {
+    let bucket = DURATION_BOUNDS.iter().position(|bound| took <= *bound).unwrap_or(DURATION_BOUNDS.len());
+    let micros = (took * 1e6) as u64 * times;
+    for (field, by) in [(format!("{bucket}:{class}"), times), (format!("sum:{class}"), micros)] {
+        redis.cli(&["HINCRBY", "cogworker:durations", &field, &by.to_string()]);
+    }
+}
+
 /// A periodic job.
 pub fn periodic(redis: &TestRedis, class: &str, cron: &str) {
     let pjid = cogworker_core::digest::periodic_id(cron, class, "[]");
@@ -118,6 +129,14 @@ pub fn everything(redis: &TestRedis) {
     for at in 0..30 {
         let (class, fails) = if at % 5 == 0 { ("ChargeJob", true) } else { ("WelcomeMailJob", false) };
         run(redis, class, &format!("run-{at}"), 30.0 + 60.0 * f64::from(at), 0.25, fails);
+    }
+    for (class, seconds, times) in [
+        ("ReindexJob", 8.0, 40),
+        ("WelcomeMailJob", 0.25, 2400),
+        ("ChargeJob", 0.25, 560),
+        ("ChargeJob", 31.0, 40),
+    ] {
+        took(redis, class, seconds, times);
     }
     periodic(redis, "DailyReportJob", "0 9 * * mon-fri Europe/Berlin");
     periodic(redis, "HourlyCleanupJob", "0 * * * *");

@@ -37,6 +37,10 @@ impl EntryRef {
     pub fn hash(&self) -> &str {
         &self.hash
     }
+
+    pub(crate) fn score(&self) -> Option<EpochSeconds> {
+        self.score
+    }
 }
 
 impl fmt::Display for EntryRef {
@@ -57,7 +61,7 @@ impl FromStr for EntryRef {
             let place = parts.next()?.parse().ok().filter(|place| *place < 1 << 53)?;
             let score = match parts.next() {
                 None => None,
-                Some(score) => Some(EpochSeconds::new(score.parse().ok().filter(|s: &f64| s.is_finite())?)),
+                Some(score) => Some(EpochSeconds::new(score.parse().ok().filter(|s: &f64| !s.is_nan())?)),
             };
             Some(Self { hash: hash.to_owned(), place, score })
         };
@@ -75,11 +79,16 @@ impl JobSet {
     /// # Errors
     /// When Redis cannot be read.
     pub async fn find(&self, entry: &EntryRef) -> Result<Option<Entry>, RedisError> {
+        let found = self.look_up(entry).await?;
+        Ok(found.and_then(|FoundEntry { entry, score, .. }| Some(Entry { raw: entry, score: score? })))
+    }
+}
+
+impl JobSet {
+    pub(crate) async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
         // Only what has a score stands in a set.
         let Some(score) = entry.score else { return Ok(None) };
-        let found =
-            scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, Some(score)).await?;
-        Ok(found.and_then(|FoundEntry { entry, score, .. }| Some(Entry { raw: entry, score: score? })))
+        scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, Some(score)).await
     }
 }
 
@@ -97,20 +106,36 @@ impl Queue {
         Ok(self.look_up(entry).await?.map(|found| found.place))
     }
 
-    async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
+    pub(crate) async fn look_up(&self, entry: &EntryRef) -> Result<Option<FoundEntry>, RedisError> {
         scripts::find_entry(self.redis(), &self.source(), &entry.hash, entry.place, None).await
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use proptest::{num, option};
+
     use super::*;
 
+    proptest! {
+        #[test]
+        fn a_reference_is_read_as_it_is_written(
+            raw in any::<Vec<u8>>(),
+            place in 0_u64..1 << 53,
+            score in option::of(num::f64::ANY),
+        ) {
+            let entry = EntryRef::new(&raw, place, score.map(EpochSeconds::new));
+            prop_assert_eq!(entry.to_string().parse(), Ok(entry));
+        }
+    }
+
     #[test]
-    fn a_reference_is_read_as_it_is_written() {
-        for score in [None, Some(EpochSeconds::new(1_767_323_045.123_456)), Some(EpochSeconds::new(-1.0))] {
-            let entry = EntryRef::new(b"\xff raw", 12, score);
-            assert_eq!(entry.to_string().parse(), Ok(entry));
+    fn a_reference_keeps_an_infinite_score() {
+        for (score, text) in [(f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
+            let entry = EntryRef::new(b"x", 0, Some(EpochSeconds::new(score)));
+            assert_eq!(entry.to_string().parse(), Ok(entry.clone()));
+            assert_eq!(format!("{}:0:{text}", entry.hash()).parse(), Ok(entry));
         }
     }
 

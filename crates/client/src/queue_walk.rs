@@ -21,6 +21,9 @@ pub struct QueueWalk {
     looked_at: u64,
 }
 
+/// Stands for no job.
+const NOTHING: &[u8] = b"\0 no job";
+
 impl Queue {
     /// Begins a walk to the jobs that `filter` means.
     pub fn walk(&self, filter: EntryFilter) -> QueueWalk {
@@ -37,6 +40,24 @@ impl QueueWalk {
     /// How many jobs it has looked at.
     pub fn looked_at(&self) -> u64 {
         self.looked_at
+    }
+
+    /// Where it is, for [`go_on_from`](Self::go_on_from).
+    pub fn position(&self) -> EntryRef {
+        let last = self.last_kept.as_deref().unwrap_or(NOTHING);
+        EntryRef::new(last, self.kept.saturating_sub(1), None)
+    }
+
+    /// Goes on where another walk of the same queue was; from the beginning where the job there was taken.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn go_on_from(&mut self, position: &EntryRef) -> Result<(), RedisError> {
+        if let Some(found) = self.queue.look_up(position).await? {
+            (self.kept, self.looked_at) = (found.place + 1, found.place + 1);
+            self.last_kept = Some(found.entry);
+        }
+        Ok(())
     }
 
     /// Deletes the next jobs that match, and frees their locks; how many there were, perhaps none. `None` at the end.
@@ -62,7 +83,7 @@ impl QueueWalk {
                 entries = scripts::peek_entries(self.queue.redis(), &source, self.kept).await?.entries;
             }
         }
-        let left = *self.total.get_or_insert(total) - self.looked_at;
+        let left = self.total.get_or_insert(total).saturating_sub(self.looked_at);
         entries.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if entries.is_empty() {
             return Ok(None);

@@ -5,6 +5,7 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Passed, RequeueStep, Step};
 use cogworker_core::time::EpochSeconds;
 
+use crate::EntryRef;
 use crate::entry_filter::EntryFilter;
 use crate::job_set::{Entry, JobSet, RequeuedAll};
 
@@ -31,6 +32,8 @@ pub struct Walk {
     after: Option<(Bytes, EpochSeconds)>,
     total: Option<u64>,
     looked_at: u64,
+    /// How many of those stay.
+    stay: u64,
 }
 
 /// Stands for no entry: a walk that goes on after it goes on with the first of its score.
@@ -47,7 +50,7 @@ struct Slice {
 impl JobSet {
     /// Begins a walk to the entries that `filter` means.
     pub fn walk(&self, filter: EntryFilter) -> Walk {
-        Walk { set: self.clone(), filter, after: None, total: None, looked_at: 0 }
+        Walk { set: self.clone(), filter, after: None, total: None, looked_at: 0, stay: 0 }
     }
 }
 
@@ -60,6 +63,31 @@ impl Walk {
     /// How many entries it has looked at.
     pub fn looked_at(&self) -> u64 {
         self.looked_at
+    }
+
+    /// Where it is, for [`go_on_from`](Self::go_on_from).
+    pub fn position(&self) -> EntryRef {
+        match &self.after {
+            Some((raw, score)) => EntryRef::new(raw, self.stay.saturating_sub(1), Some(*score)),
+            None => EntryRef::new(NOWHERE, 0, Some(EpochSeconds::FIRST)),
+        }
+    }
+
+    /// Goes on where another walk of the same set was. Where the entry there is gone, or has thousands of others of its
+    /// score before it and they changed, some may be met again.
+    ///
+    /// # Errors
+    /// When Redis cannot be read.
+    pub async fn go_on_from(&mut self, position: &EntryRef) -> Result<(), RedisError> {
+        let Some(score) = position.score() else { return Ok(()) };
+        self.after = match self.set.look_up(position).await? {
+            Some(found) => {
+                (self.looked_at, self.stay) = (found.place + 1, found.place + 1);
+                Some((found.entry, score))
+            }
+            None => Some((Bytes::from_static(NOWHERE), score)),
+        };
+        Ok(())
     }
 
     /// The next entries that match, perhaps none; `None` at the end.
@@ -164,6 +192,7 @@ impl Walk {
             rescheduled = each.into_iter().filter(|done| *done).count() as u64;
         }
         self.looked_at += step.looked_at;
+        self.stay += (step.looked_at).saturating_sub(matching.len() as u64);
         let kept = moved.into_iter().chain(step.other).max_by_key(|entry| entry.place);
         let left = matching.into_iter().max_by_key(|entry| entry.place);
         self.after = match (kept, left) {
@@ -203,6 +232,8 @@ impl Walk {
     /// Goes on behind the last entry of the step that stays.
     fn pass(&mut self, step: Slice, stays: impl Fn(u64) -> bool) {
         self.looked_at += step.looked_at;
+        let gone = step.matching.iter().filter(|entry| !stays(entry.place)).count() as u64;
+        self.stay += step.looked_at.saturating_sub(gone);
         let kept = step.matching.into_iter().rev().find(|entry| stays(entry.place));
         let last = kept.into_iter().chain(step.other).max_by_key(|entry| entry.place);
         if let Some(Passed { entry, score, .. }) = last {

@@ -1,15 +1,16 @@
 -- Finds one entry of a list or a sorted set by the hash of its bytes, from where it stood when it was seen.
 -- KEYS[1] LIST or ZSET
 -- ARGV[1] call number; ARGV[2] 'l' for a list, 'z' for a sorted set; ARGV[3] SHA-1 of the entry, in hexadecimal;
---   ARGV[4] its place, from 0 for what is taken or due first; ARGV[5] its score, or '' in a list;
---   ARGV[6] most entries to look at (1 to 5000); ARGV[7] most bytes to look at, the first is looked at in any case
+--   ARGV[4] its place, from 0 for what is taken or due first; ARGV[5], ARGV[6] the lowest and the
+--   highest score that it may have, or '' in a list;
+--   ARGV[7] most entries to look at (1 to 5000); ARGV[8] most bytes to look at, the first is looked at in any case
 -- Result: {call, 1, place, entry, score or ''}, or {call, 0} when it is not among those looked at: in a sorted set
---   those of its score, in a list those up to its place, as others are taken before it, and some behind
+--   those of its scores, in a list those up to its place, as others are taken before it, and some behind
 -- Repeat: reads again; nothing is changed
 
 local call = tonumber(ARGV[1])
 local is_list, wanted, place = ARGV[2] == 'l', ARGV[3], tonumber(ARGV[4])
-local most, most_bytes = tonumber(ARGV[6]), tonumber(ARGV[7])
+local most, most_bytes = tonumber(ARGV[7]), tonumber(ARGV[8])
 local looked, bytes = 0, 0
 
 local function is_it(entry)
@@ -28,7 +29,7 @@ if not is_list then
   end
   local skip = 0
   repeat
-    local entries = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[5], ARGV[5], 'LIMIT', skip, 100)
+    local entries = redis.call('ZRANGEBYSCORE', KEYS[1], ARGV[5], ARGV[6], 'LIMIT', skip, 100)
     for _, entry in ipairs(entries) do
       local is = is_it(entry)
       if is then

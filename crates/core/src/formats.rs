@@ -12,7 +12,7 @@ mod unsettled;
 mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
-pub use durations::{DURATION_BOUNDS, Durations};
+pub use durations::{DURATION_BOUNDS, Durations, RunTime};
 pub use periodic_entry::PeriodicEntry;
 #[doc(hidden)]
 pub use periodic_entry::periodic_entry_json;

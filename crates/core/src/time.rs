@@ -21,9 +21,16 @@ impl EpochSeconds {
     /// 1970-01-01 00:00:00 UTC.
     pub const EPOCH: Self = Self(0.0);
 
-    /// A point in time from its number. What is not finite becomes the epoch itself.
+    /// The last of all, which stands for positive infinity: such a score means "never".
+    pub const LAST: Self = Self(f64::MAX);
+
+    /// The first of all, which stands for negative infinity.
+    pub const FIRST: Self = Self(f64::MIN);
+
+    /// A point in time from its number. An infinite one becomes the first or the last of all, what is no number the
+    /// epoch itself.
     pub fn new(seconds: f64) -> Self {
-        Self(if seconds.is_finite() { seconds } else { 0.0 })
+        Self(if seconds.is_nan() { 0.0 } else { seconds.clamp(f64::MIN, f64::MAX) })
     }
 
     /// The host's clock.
@@ -95,6 +102,18 @@ pub fn utc_date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_number_is_a_time_and_infinite_ones_keep_their_place() {
+        let times = [f64::NEG_INFINITY, -1.0, f64::NAN, 1.0, f64::INFINITY].map(EpochSeconds::new);
+        assert!(times.iter().all(|time| time.as_f64().is_finite()));
+        assert_eq!(
+            (times[0], times[2], times[4]),
+            (EpochSeconds::FIRST, EpochSeconds::EPOCH, EpochSeconds::LAST)
+        );
+        assert!(times.is_sorted());
+        assert_eq!(EpochSeconds::LAST.since(EpochSeconds::FIRST), Duration::MAX);
+    }
 
     #[test]
     fn a_day_is_named_in_utc() {

@@ -2,6 +2,7 @@
 //! it runs until its token is cancelled, and survives every Redis error.
 
 pub(crate) mod control;
+mod fleet;
 pub(crate) mod heartbeat;
 pub(crate) mod key_guard;
 pub(crate) mod line;

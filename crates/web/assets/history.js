@@ -81,6 +81,7 @@
     filterParams: {
       filterOptions: ["contains", "notContains", "equals", "notEqual", "startsWith", "endsWith", "blank", "notBlank"],
       debounceMs: 400,
+      buttons: ["reset"],
       maxNumConditions: 2,
     },
   };
@@ -89,11 +90,12 @@
     filterParams: {
       filterOptions: ["equals", "notEqual", "lessThan", "lessThanOrEqual", "greaterThan", "greaterThanOrEqual", "inRange"],
       debounceMs: 400,
+      buttons: ["reset"],
       maxNumConditions: 2,
     },
   };
   const columns = [
-    { field: "finished_at", headerName: "Finished", sort: "desc", sortingOrder: ["desc", "asc"], minWidth: 185, width: 185, filter: false,
+    { field: "finished_at", headerName: "Finished", sortingOrder: ["desc", "asc"], minWidth: 185, width: 185, filter: false,
       valueFormatter: ({ value }) => (value ? window.cogworkerTime(new Date(value * 1000)) : "") },
     { field: "class", headerName: "Class", flex: 2, minWidth: 150, cellRenderer: cell.class, ...textFilter },
     { field: "queue", headerName: "Queue", flex: 1.4, minWidth: 110, ...textFilter },
@@ -104,6 +106,38 @@
       valueFormatter: ({ value }) => (value === undefined ? "" : exactly(value)), ...numberFilter },
     { field: "error", headerName: "Error", flex: 2.4, minWidth: 140, cellRenderer: cell.error, ...textFilter },
   ];
+
+  // The order as addresses have it: `-duration,class`.
+  const readSort = (text) =>
+    text.split(",").filter(Boolean).map((name) => ({ colId: name.replace(/^-/, ""), sort: name.startsWith("-") ? "desc" : "asc" }));
+  const writeSort = (model) => {
+    const text = model.map(({ colId, sort }) => `${sort === "desc" ? "-" : ""}${colId}`).join(",");
+    return text === "-finished_at" ? "" : text;
+  };
+  const put = (url, name, value) => (value ? url.searchParams.set(name, value) : url.searchParams.delete(name));
+  const written = (url) => `${url.pathname}${url.search}`;
+  // Filters, order and page of the grid stand in the address, in that of the table beside it, and in the links of this page.
+  const remember = () => {
+    const filter = grid.getFilterModel();
+    const sort = grid.getColumnState().filter((column) => column.sort).sort((a, b) => a.sortIndex - b.sortIndex);
+    const own = grid.paginationGetPageSize() === Number(gridElement.dataset.cwPageSize);
+    const page = own ? grid.paginationGetCurrentPage() : 0;
+    const list = (href) => {
+      const url = new URL(href, location.href);
+      put(url, "filter", Object.keys(filter).length ? JSON.stringify(filter) : "");
+      put(url, "sort", writeSort(sort));
+      url.searchParams.delete("page");
+      return url;
+    };
+    const here = list(location.href);
+    put(here, "page", page > 0 ? String(page + 1) : "");
+    history.replaceState(history.state, "", written(here));
+    for (const link of document.querySelectorAll("#cw-main .head a, #cw-main .lead a:not([data-cw-plain])")) {
+      if (link.pathname === location.pathname) link.href = written(list(link.href));
+    }
+    const block = document.getElementById("history-content");
+    if (block.dataset.cwLive) block.dataset.cwLive = written(list(block.dataset.cwLive));
+  };
 
   const rowsFrom = (pageSize) => ({
     getRows: async ({ startRow, endRow, sortModel, filterModel, successCallback, failCallback }) => {
@@ -132,7 +166,8 @@
     if (grid || !gridElement || !wide.matches) return;
     gridBox.hidden = false;
     document.body.classList.add("has-grid");
-    const pageSize = Number(gridElement.dataset.cwPageSize);
+    const { cwPageSize, cwPage, cwFilter, cwSort } = gridElement.dataset;
+    const [pageSize, firstPage] = [Number(cwPageSize), Number(cwPage) - 1];
     const sizes = [...new Set([10, 25, 50, 100, pageSize])].sort((a, b) => a - b);
     grid = agGrid.createGrid(gridElement, {
       columnDefs: columns,
@@ -140,6 +175,15 @@
       rowModelType: "infinite",
       datasource: rowsFrom(1000),
       cacheBlockSize: pageSize,
+      // How many rows there are is not known yet: enough for the page that it begins with.
+      infiniteInitialRowCount: firstPage * pageSize + 1,
+      initialState: {
+        // Widths stay those of the columns.
+        partialColumnState: true,
+        filter: { filterModel: cwFilter ? JSON.parse(cwFilter) : {} },
+        sort: { sortModel: cwSort ? readSort(cwSort) : [{ colId: "finished_at", sort: "desc" }] },
+        pagination: { page: firstPage, pageSize },
+      },
       maxBlocksInCache: 1,
       pagination: true,
       paginationPageSize: pageSize,
@@ -159,7 +203,10 @@
       overlayNoRowsTemplate: "<span>No run matches</span>",
       onPaginationChanged: ({ api, newPageSize }) => {
         if (newPageSize) api.setGridOption("cacheBlockSize", api.paginationGetPageSize());
+        if (grid) remember();
       },
+      onFilterChanged: () => remember(),
+      onSortChanged: () => remember(),
     });
     window.cogworkerHistory = grid;
   };

@@ -65,25 +65,27 @@ fn all() -> Vec<(&'static str, Asset)> {
 
 /// Looks at one file; a release build reads and compresses them all once.
 fn with_asset<T>(name: &str, look: impl FnOnce(&Asset) -> T) -> Option<T> {
-    static ALL: OnceLock<Vec<(&'static str, Asset)>> = OnceLock::new();
     if cfg!(debug_assertions) {
         let name = names().find(|known| *known == name)?;
         return Asset::read(name).map(|asset| look(&asset));
     }
-    ALL.get_or_init(all).iter().find(|(known, _)| *known == name).map(|(_, asset)| look(asset))
+    kept_asset(name).map(look)
+}
+
+fn kept_asset(name: &str) -> Option<&'static Asset> {
+    static ALL: OnceLock<Vec<(&'static str, Asset)>> = OnceLock::new();
+    ALL.get_or_init(all).iter().find(|(known, _)| *known == name).map(|(_, asset)| asset)
 }
 
 /// The version that a page's link has in it.
 pub(crate) fn version(name: &str) -> String {
-    with_version(name).unwrap_or_default()
+    let version = if cfg!(debug_assertions) { Asset::fingerprint(name) } else { kept_version(name) };
+    version.unwrap_or_default()
 }
 
-fn with_version(name: &str) -> Option<String> {
+fn kept_version(name: &str) -> Option<String> {
     static VERSIONS: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
-    if cfg!(debug_assertions) {
-        return Asset::fingerprint(name);
-    }
-    let read = || all().into_iter().map(|(name, asset)| (name, asset.version)).collect();
+    let read = || names().filter_map(|name| Some((name, Asset::fingerprint(name)?))).collect();
     VERSIONS.get_or_init(read).iter().find(|(known, _)| *known == name).map(|(_, version)| version.clone())
 }
 
@@ -122,7 +124,8 @@ impl Asset {
                 parts.sort_unstable();
                 let css: String = parts.iter().filter_map(|path| text(path)).collect();
                 // The font's address must have its version too, or each page would ask for it again.
-                let font = format!("inter-latin.woff2?v={}", version("inter-latin.woff2"));
+                // Not by `version`, which may be what waits for this.
+                let font = format!("inter-latin.woff2?v={}", Self::fingerprint("inter-latin.woff2")?);
                 Some(css.replace("inter-latin.woff2", &font).into_bytes().into())
             }
             "app.js" => {
@@ -197,4 +200,35 @@ pub(crate) async fn serve(
         response
     };
     with_asset(&name, respond).ok_or(WebError::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_a_release_build_keeps_is_what_a_debug_build_reads() {
+        let (told, heard) = mpsc::channel();
+        // On a thread of its own: what waits for itself would never end.
+        thread::spawn(move || {
+            let kept: Vec<_> = names()
+                .map(|name| {
+                    let asset = kept_asset(name).map(|asset| (asset.version.clone(), asset.plain.len()));
+                    (name, kept_version(name), asset)
+                })
+                .collect();
+            let _ = told.send(kept);
+        });
+        let kept = heard.recv_timeout(Duration::from_secs(60)).unwrap_or_default();
+        assert_eq!(kept.len(), names().count(), "the files were not read");
+        for (name, version, asset) in kept {
+            let read = Asset::read(name).map(|asset| (asset.version, asset.plain.len()));
+            assert!(read.is_some(), "{name}");
+            assert_eq!((version, asset), (Asset::fingerprint(name), read), "{name}");
+        }
+    }
 }

@@ -47,6 +47,14 @@ pub(crate) fn duration(duration: Duration) -> String {
     whole(duration.as_secs())
 }
 
+/// [`duration`] to two digits, for what is known no better: `1.2 s`, `4 min 10 s`.
+pub(crate) fn about(time: Duration) -> String {
+    let millis = time.as_millis();
+    let unit = 10_u128.pow(millis.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    let rounded = (millis + unit / 2) / unit * unit;
+    duration(Duration::from_millis(u64::try_from(rounded).unwrap_or(u64::MAX)))
+}
+
 /// To the millisecond: `2h 34m 23s 23ms`, `45ms` (WEBX-09).
 pub(crate) fn exactly(millis: u64) -> String {
     let mut left = millis;
@@ -75,14 +83,26 @@ pub(crate) fn whole(seconds: u64) -> String {
     }
 }
 
+/// How long since, in whole seconds. A time's own fraction does not count, so that all that tells of one time, here
+/// and in the script, agrees.
+pub(crate) fn elapsed(since: EpochSeconds, now: EpochSeconds) -> u64 {
+    (now.as_f64() - since.as_f64().floor()).max(0.0) as u64
+}
+
 /// `3 min 7 s ago`, `in 12 s`, `now`. The script writes the same text.
 pub(crate) fn relative(at: EpochSeconds, now: EpochSeconds) -> String {
-    let ahead = (at.as_f64() - now.as_f64()).round();
-    match ahead {
-        0.0 => "now".to_owned(),
-        ahead if ahead > 0.0 => format!("in {}", whole(ahead as u64)),
-        ago => format!("{} ago", whole(-ago as u64)),
+    let ahead = at.as_f64().floor() - now.as_f64();
+    match elapsed(at, now) {
+        _ if ahead > 0.0 => format!("in {}", whole(ahead.ceil() as u64)),
+        0 => "now".to_owned(),
+        ago => format!("{} ago", whole(ago)),
     }
+}
+
+/// `in 12 s`, with `before` in front of it; `due 36 s ago` when it should have been.
+pub(crate) fn due(at: EpochSeconds, now: EpochSeconds, before: &str) -> String {
+    let before = if at.as_f64().floor() > now.as_f64() { before } else { "due " };
+    format!("{before}{}", relative(at, now))
 }
 
 /// A long text cut short, with an ellipsis.
@@ -129,11 +149,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_about_has_two_digits() {
+        for (millis, text) in [
+            (0, "0 ms"),
+            (7, "7 ms"),
+            (843, "840 ms"),
+            (1240, "1.2 s"),
+            (9960, "10 s"),
+            (254_321, "4 min 10 s"),
+        ] {
+            assert_eq!(about(Duration::from_millis(millis)), text);
+        }
+    }
+
+    #[test]
     fn a_time_is_told_from_now_on_both_sides() {
         let now = EpochSeconds::new(1000.0);
-        for (at, text) in [(1000.2, "now"), (1012.0, "in 12 s"), (940.0, "1 min ago")] {
+        for (at, text) in [
+            (1000.2, "now"),
+            (1012.0, "in 12 s"),
+            (1012.9, "in 12 s"),
+            (940.0, "1 min ago"),
+            (984.6, "16 s ago"),
+        ] {
             assert_eq!(relative(EpochSeconds::new(at), now), text);
         }
+        assert_eq!(relative(EpochSeconds::new(1000.0), EpochSeconds::new(1000.9)), "now");
+        assert_eq!(elapsed(EpochSeconds::new(984.6), now), 16, "as the relative time of the same");
+        assert_eq!(elapsed(EpochSeconds::LAST, now), 0);
+    }
+
+    #[test]
+    fn what_is_overdue_is_not_next() {
+        let told = |at| due(EpochSeconds::new(at), EpochSeconds::new(1000.0), "next run ");
+        assert_eq!([1012.0, 1000.0, 964.0].map(told), ["next run in 12 s", "due now", "due 36 s ago"]);
     }
 
     #[test]

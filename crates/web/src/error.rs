@@ -6,6 +6,8 @@ use axum::response::{IntoResponse, Response};
 use cogworker_client::ClientError;
 use cogworker_core::redis::RedisError;
 
+use crate::message::failed_to;
+
 /// Why a request has no page. [`frame`](crate::frame) turns it into one that says what to do.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum WebError {
@@ -59,6 +61,10 @@ impl WebError {
     /// True while Redis is away: the page then asks again by itself.
     pub(crate) fn is_outage(&self) -> bool {
         self.status() == StatusCode::SERVICE_UNAVAILABLE
+    }
+
+    fn sentence(&self) -> String {
+        failed_to(self)
     }
 
     fn icon(&self) -> &'static str {

@@ -6,11 +6,15 @@ use std::time::{Duration, Instant};
 use cogworker_client::Client;
 use cogworker_client::failures::FailureCensus;
 use cogworker_core::redis::RedisError;
+use tokio::time::timeout;
 
 /// So old a census is as good as a new one.
 const FRESH: Duration = Duration::from_secs(4);
 /// An older one is shown while the next one is made, so that no page waits for it.
 const USABLE: Duration = Duration::from_secs(30);
+
+/// Whatever else a page shows does not wait longer for it.
+const PATIENCE: Duration = Duration::from_millis(30);
 
 /// The newest census, and the right to make the next one. Clones share it.
 #[derive(Clone, Default)]
@@ -51,6 +55,18 @@ impl Failures {
                 }
             }
         }
+    }
+
+    /// As [`get`](Self::get), for what is shown beside other things: `None` where that takes longer than they can wait. It
+    /// is made all the same, and known soon.
+    pub(crate) async fn soon(&self, client: &Client) -> Option<Arc<FailureCensus>> {
+        if let Some((_, census)) = self.known().filter(|(age, _)| *age < FRESH) {
+            return Some(census);
+        }
+        let (failures, client) = (self.clone(), client.clone());
+        let making = tokio::spawn(async move { failures.get(&client).await });
+        // A damaged set breaks its own tab, not every page.
+        timeout(PATIENCE, making).await.ok()?.ok()?.ok()
     }
 
     /// After an action: the next page is to show what it did.

@@ -89,7 +89,7 @@ fn error_page(ui: &Ui, error: &WebError) -> Response {
         error!("failed to {error}");
     }
     let page = if ui.is_fragment() {
-        let message = Message::bad(error.title()).detail(format!("Failed to {error}."));
+        let message = Message::bad(error.title()).detail(message::failed_to(error));
         ui.toast(&message).map(|toast| axum::response::Html(toast).into_response())
     } else {
         let address = ui.client().redis().config().to_string();

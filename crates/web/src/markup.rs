@@ -22,6 +22,12 @@ impl Markup {
         Self(html.into())
     }
 
+    pub(crate) fn of(text: impl fmt::Display) -> Self {
+        let mut markup = Self::default();
+        markup.text(text);
+        markup
+    }
+
     /// Appends text, which is escaped.
     pub fn text(&mut self, text: impl fmt::Display) -> &mut Self {
         // Writing to a string cannot fail.

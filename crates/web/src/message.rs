@@ -30,6 +30,11 @@ pub(crate) struct Message {
     pub(crate) detail: String,
 }
 
+/// What could not be done and why, as a sentence. Redis ends some of its own with a full stop.
+pub(crate) fn failed_to(error: impl std::fmt::Display) -> String {
+    format!("Failed to {}.", error.to_string().trim_end_matches('.'))
+}
+
 impl Message {
     pub(crate) fn ok(title: impl Into<String>) -> Self {
         Self { tone: Tone::Ok, title: title.into(), detail: String::new() }
@@ -90,6 +95,13 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_a_sentence_with_one_full_stop() {
+        let full = "run EVALSHA: OOM command not allowed when used memory > 'maxmemory'.";
+        assert_eq!(failed_to(full), format!("Failed to {full}"));
+        assert_eq!(failed_to("find it"), "Failed to find it.");
+    }
 
     #[test]
     fn a_message_survives_its_cookie() {

@@ -46,6 +46,7 @@ pub struct WebOptions {
     pub(crate) session: bool,
     pub(crate) session_secret: Option<SessionSecret>,
     pub(crate) latency_threshold: Duration,
+    pub(crate) patience: Duration,
     pub(crate) extensions: Vec<Extension>,
     pub(crate) tabs: Vec<ExtraTab>,
 }
@@ -69,6 +70,7 @@ impl Default for WebOptions {
             session: true,
             session_secret: None,
             latency_threshold: Duration::from_secs(60),
+            patience: Duration::from_secs(20),
             extensions: Vec::new(),
             tabs: Vec::new(),
         }
@@ -87,6 +89,15 @@ impl fmt::Debug for WebOptions {
 }
 
 impl WebOptions {
+    /// How long one request goes on with what is done to all jobs that match; somebody waits for its answer, and can go
+    /// on from there. For tests, which do not wait so long.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// The defaults.
     pub fn new() -> Self {
         Self::default()

@@ -35,6 +35,11 @@ impl Pager {
         display::number(self.total)
     }
 
+    /// From 1.
+    pub(crate) fn page(&self) -> usize {
+        self.page
+    }
+
     pub(crate) fn is_first(&self) -> bool {
         self.page == 1
     }

@@ -5,14 +5,15 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cogworker_client::{Client, PeriodicJob};
 use cogworker_core::cron::Cron;
 use cogworker_core::formats::{EndedRun, RunStatus};
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
-use tokio::sync::Mutex;
+
+use crate::kept::Kept;
 
 const FRESH: Duration = Duration::from_secs(5);
 /// So many of the newest runs are looked at.
@@ -63,32 +64,28 @@ impl LastRuns {
 }
 
 #[derive(Default)]
-pub(crate) struct ScheduleRuns(Mutex<Option<(Instant, Arc<LastRuns>)>>);
+pub(crate) struct ScheduleRuns(Kept<LastRuns>);
 
 impl ScheduleRuns {
     pub(crate) async fn get(&self, client: &Client) -> Result<Arc<LastRuns>, RedisError> {
-        let mut newest = self.0.lock().await;
-        if let Some((at, runs)) = newest.as_ref()
-            && at.elapsed() < FRESH
-        {
-            return Ok(runs.clone());
-        }
-        let history = client.history();
-        let periodic = client.periodic();
-        let published = periodic.list().await?;
-        let mut last = LastRuns::default();
-        if !published.jobs.is_empty() {
-            for run in history.page(None, 0, LOOKED_AT).await?.runs {
-                // The newest comes first.
-                let job = (run.class.clone(), run.args.get().to_owned());
-                last.runs.entry(job).or_insert_with(|| LastRun::new(run));
-            }
-        }
-        last.judge(&published.jobs, EpochSeconds::now());
-        let runs = Arc::new(last);
-        *newest = Some((Instant::now(), runs.clone()));
-        Ok(runs)
+        self.0.get(FRESH, read(client)).await
     }
+}
+
+async fn read(client: &Client) -> Result<LastRuns, RedisError> {
+    let history = client.history();
+    let periodic = client.periodic();
+    let published = periodic.list().await?;
+    let mut last = LastRuns::default();
+    if !published.jobs.is_empty() {
+        for run in history.page(None, 0, LOOKED_AT).await?.runs {
+            // The newest comes first.
+            let job = (run.class.clone(), run.args.get().to_owned());
+            last.runs.entry(job).or_insert_with(|| LastRun::new(run));
+        }
+    }
+    last.judge(&published.jobs, EpochSeconds::now());
+    Ok(last)
 }
 
 impl LastRun {

@@ -5,6 +5,7 @@ use cogworker_client::Client;
 use crate::failures::Failures;
 use crate::options::WebOptions;
 use crate::orders::Orders;
+use crate::run_times::RunTimes;
 use crate::schedule_runs::ScheduleRuns;
 use crate::session::SessionSecret;
 
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) failures: Failures,
     /// How periodic entries ran last, likewise.
     pub(crate) schedule_runs: ScheduleRuns,
+    /// How long the runs of each class take, likewise.
+    pub(crate) run_times: RunTimes,
 }
 
 impl Shared {
@@ -35,6 +38,7 @@ impl Shared {
             orders: Default::default(),
             failures: Default::default(),
             schedule_runs: Default::default(),
+            run_times: Default::default(),
         }
     }
 }

@@ -40,7 +40,12 @@ impl TimeFormat {
 
     /// A time in UTC; what lies beyond all calendars is written as a number.
     pub(crate) fn write(&self, at: EpochSeconds) -> String {
-        utc(at).map_or_else(|| at.to_string(), |at| at.format(&self.0).to_string())
+        match (utc(at), at) {
+            (Some(at), _) => at.format(&self.0).to_string(),
+            (None, EpochSeconds::LAST) => "inf".to_owned(),
+            (None, EpochSeconds::FIRST) => "-inf".to_owned(),
+            (None, at) => at.to_string(),
+        }
     }
 }
 
@@ -53,6 +58,11 @@ impl Default for TimeFormat {
 /// As machines read it: `2026-01-02T03:04:05Z` (WEBC-13).
 pub(crate) fn iso(at: EpochSeconds) -> String {
     utc(at).map_or_else(String::new, |at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// False for a time beyond all calendars, such as an infinite score.
+pub(crate) fn is_in_calendar(at: EpochSeconds) -> bool {
+    utc(at).is_some()
 }
 
 fn utc(at: EpochSeconds) -> Option<DateTime<chrono::Utc>> {
@@ -74,5 +84,7 @@ mod tests {
     #[test]
     fn a_time_beyond_all_calendars_is_a_number() {
         assert_eq!(TimeFormat::default().write(EpochSeconds::new(1e300)), "1e300");
+        assert_eq!(TimeFormat::default().write(EpochSeconds::new(f64::INFINITY)), "inf");
+        assert!(!is_in_calendar(EpochSeconds::FIRST) && is_in_calendar(EpochSeconds::new(-1.0)));
     }
 }

@@ -194,8 +194,7 @@ impl Ui {
 
     async fn surroundings(&self) -> Result<(ClusterStatus, usize), WebError> {
         let (processes, failures) =
-            tokio::join!(self.client().process_states(), self.shared.failures.get(self.client()));
-        // A damaged set breaks its own tab, not every page.
+            tokio::join!(self.client().process_states(), self.shared.failures.soon(self.client()));
         let errors = failures.map_or(0, |census| census.groups.len());
         Ok((ClusterStatus::new(&processes?), errors))
     }

@@ -61,7 +61,7 @@ impl Job for NoopJob {
 }
 
 impl NoopJob {
-    fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         Self("a string of some length".into(), 12_345, true)
     }
 }
@@ -102,14 +102,15 @@ async fn fill(options: &Options) -> Outcome {
     };
     let client = connect(options).await?;
     let due = EpochSeconds::now().plus(DELAY);
-    let job = || {
-        let job = NewJob::new(NoopJob::CLASS).args(NoopJob::usual());
+    let queues = queue_names(options);
+    let job = |number: usize| {
+        let job = NewJob::new(NoopJob::CLASS).args(NoopJob::usual()).queue(&queues[number % queues.len()]);
         if delayed { job.at(due) } else { job }
     };
     let mut left = options.jobs;
     while left > 0 {
         let count = left.min(FILLED_AT_ONCE);
-        client.push_all((0..count).map(|_| job()).collect()).await?;
+        client.push_all((0..count).map(job).collect()).await?;
         left -= count;
     }
     if delayed {

@@ -45,8 +45,15 @@ impl From<Peer> for System {
     }
 }
 
+/// This project's program, without arguments yet.
+pub(crate) fn ours_command() -> std::io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("bench-ours");
+    Ok(command)
+}
+
 /// A program of a system that is running a workload.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
     /// Its end tells the program to end.
@@ -140,7 +147,7 @@ impl System {
 }
 
 impl Running {
-    fn start(command: Command, pinned: bool) -> Result<Self, Failure> {
+    pub(crate) fn start(command: Command, pinned: bool) -> Result<Self, Failure> {
         let mut command = if pinned { on_core(command, "1") } else { command };
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn()?;
@@ -157,13 +164,17 @@ impl Running {
         Ok(Self { child, lines, input })
     }
 
-    fn expect(&self, word: &str) -> Outcome {
+    pub(crate) fn memory_mb(&self) -> std::io::Result<f64> {
+        usage::memory_mb(self.child.id(), "VmRSS")
+    }
+
+    pub(crate) fn expect(&self, word: &str) -> Outcome {
         let line = self.lines.recv_timeout(LIMIT).map_err(|_| format!("it ended before it said {word:?}"))?;
         if line == word { Ok(()) } else { Err(format!("it said {line:?} instead of {word:?}").into()) }
     }
 
     /// Its result, and its memory meanwhile.
-    fn result(&self) -> Result<(Value, Vec<f64>), Failure> {
+    pub(crate) fn result(&self) -> Result<(Value, Vec<f64>), Failure> {
         let (deadline, mut memory) = (Instant::now() + LIMIT, Vec::new());
         loop {
             match self.lines.recv_timeout(LOOK) {
@@ -177,7 +188,7 @@ impl Running {
         }
     }
 
-    fn end(mut self) -> Outcome {
+    pub(crate) fn end(mut self) -> Outcome {
         drop(self.input.take());
         let deadline = Instant::now() + Duration::from_secs(30);
         while Instant::now() < deadline {

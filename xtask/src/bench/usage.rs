@@ -76,6 +76,14 @@ impl RedisUsage {
     }
 }
 
+/// How often a command was run.
+pub(crate) fn calls_of(redis: &TestRedis, command: &str) -> Result<f64, Box<dyn std::error::Error>> {
+    let stats = redis.command(&["INFO", "commandstats"])?;
+    let start = format!("cmdstat_{command}:calls=");
+    let line = stats.as_str().unwrap_or_default().lines().find_map(|line| line.strip_prefix(&start));
+    Ok(line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or(0.0))
+}
+
 /// Bytes that Redis holds.
 pub(crate) fn redis_memory(redis: &TestRedis) -> Result<f64, Box<dyn std::error::Error>> {
     let used = redis.info("used_memory")?.and_then(|text| text.parse::<f64>().ok());

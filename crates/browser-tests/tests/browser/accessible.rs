@@ -160,3 +160,35 @@ pub(crate) async fn axe_finds_nothing_in_dialogs_menus_and_messages(stage: &Stag
     }
     Ok(())
 }
+
+pub(crate) async fn axe_finds_nothing_where_more_is_offered(stage: &Stage) -> Outcome {
+    let browser = &stage.browser;
+    seed::everything(&stage.site.redis);
+    for at in 0..60 {
+        seed::waiting(&stage.site.redis, "FillerJob", &format!("filler-{at}"), "default");
+    }
+    for (screen, name) in [(Screen::DESK, "desk"), (Screen::PHONE, "phone")] {
+        browser.screen(screen).await?;
+        for dark in [false, true] {
+            browser.system_is_dark(dark).await?;
+            // What was left when the time of an action was up.
+            stage.open("/jobs?status=Dead&again=dead.delete").await?;
+            drawn(browser).await?;
+            let mut found = findings(browser, &format!("an offer to go on, {name}, dark: {dark}")).await?;
+            // Rows that came in above.
+            stage.open("/jobs?status=Enqueued").await?;
+            browser.run("scrollTo(0, 900)").await?;
+            seed::waiting(&stage.site.redis, "ArrivingJob", &format!("new-{name}-{dark}"), "default");
+            browser.reads("[data-cw-new]", "1 new").await?;
+            drawn(browser).await?;
+            let mut scrolled = findings(browser, &format!("new rows, {name}, dark: {dark}")).await?;
+            // Rows under the header or the link are scrolled out from there.
+            scrolled.retain(|line| !line.contains("target-size") || line.contains("data-cw-new"));
+            found.extend(scrolled);
+            ensure!(found.is_empty(), "{found:#?}");
+            let sideways = "document.documentElement.scrollWidth > innerWidth";
+            ensure!(browser.value(sideways).await? == false, "{name} scrolls sideways");
+        }
+    }
+    Ok(())
+}

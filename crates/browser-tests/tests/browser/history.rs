@@ -1,6 +1,6 @@
 //! The grid of runs.
 
-use cogworker_browser_tests::{Outcome, seed};
+use cogworker_browser_tests::{Outcome, Screen, seed};
 
 use crate::ensure;
 use crate::stage::Stage;
@@ -72,6 +72,59 @@ pub(crate) async fn new_runs_appear_in_the_grid_while_it_is_live_and_not_otherwi
     ensure!(stage.browser.number(ROWS).await? == 4.0, "a run appeared while live was off");
     stage.browser.click("#cw-live").await?;
     stage.browser.reads(".ag-row", "LaterJob").await
+}
+
+pub(crate) async fn the_grids_filters_order_and_page_stand_in_the_address_and_come_back(
+    stage: &Stage,
+) -> Outcome {
+    runs(stage, 300);
+    let browser = &stage.browser;
+    stage.open("/history").await?;
+    browser.until(&format!("{LOADED} === 25")).await?;
+    ensure!(browser.path().await? == "/admin/jobs/history", "{}", browser.path().await?);
+    browser.click(".ag-header-cell[col-id=class] .ag-header-cell-filter-button").await?;
+    browser.type_into(".ag-filter input[type=text]", "mail").await?;
+    browser.until("new URLSearchParams(location.search).get('filter')?.includes('mail')").await?;
+    browser.press(thirtyfour::Key::Escape).await?;
+    browser.click(".ag-header-cell[col-id=finished_at] .ag-header-cell-label").await?;
+    browser.until("new URLSearchParams(location.search).get('sort') === 'finished_at'").await?;
+    let first = "document.querySelector('.ag-row[row-index=\"25\"] [col-id=jid]')?.textContent";
+    browser.click("[ref=btNext], [data-ref=btNext]").await?;
+    browser.until("new URLSearchParams(location.search).get('page') === '2'").await?;
+    browser.until(&format!("{first} === 'run-268'")).await?;
+
+    let view = "document.querySelector('.ag-center-cols-viewport')";
+    ensure!(
+        browser.value(&format!("{view}.scrollWidth <= {view}.clientWidth")).await? == true,
+        "columns do not fit"
+    );
+
+    // As somebody else opens it.
+    let address = browser.value("location.href").await?;
+    let address = address.as_str().unwrap_or_default().to_owned();
+    browser.open(&address).await?;
+    browser.until(&format!("{first} === 'run-268'")).await?;
+    ensure!(browser.value("location.href").await? == address, "{}", browser.value("location.href").await?);
+    let total = "window.cogworkerHistory.paginationGetRowCount()";
+    browser.until(&format!("{total} === 240")).await?;
+    ensure!(browser.count(".ag-header-cell[col-id=class].ag-header-cell-filtered").await? == 1, "not marked");
+
+    // Links of the page keep them, those of parts that were updated meanwhile too.
+    browser.click("[aria-label=Outcome] a[href*='status=success']").await?;
+    browser.until(&format!("{total} === 240")).await?;
+    let kept = "['filter', 'sort'].every((name) => new URLSearchParams(location.search).has(name))";
+    ensure!(browser.value(kept).await? == true, "{}", browser.value("location.href").await?);
+    browser.click(".ag-header-cell[col-id=class] .ag-header-cell-filter-button").await?;
+    browser.click(".ag-filter [ref=resetFilterButton], .ag-filter [data-ref=resetFilterButton]").await?;
+    browser.until("!new URLSearchParams(location.search).has('filter')").await?;
+    browser.until(&format!("{total} === 240")).await?;
+
+    // On a phone there is a table, which heeds the same address.
+    browser.screen(Screen::PHONE).await?;
+    browser.open(&address.replace("&page=2", "")).await?;
+    browser.reads(".plain-runs .panel__sub", "1 to 25 of 240").await?;
+    browser.reads(".chips", "Columns").await?;
+    browser.reads(".plain-runs tbody tr:first-child", "WelcomeMailJob").await
 }
 
 pub(crate) async fn the_grid_filters_and_sorts_on_the_server(stage: &Stage) -> Outcome {

@@ -1,6 +1,8 @@
 //! Jobs, in place.
 
-use cogworker_browser_tests::{Outcome, seed};
+use std::time::Duration;
+
+use cogworker_browser_tests::{Outcome, Server, Site, seed};
 
 use crate::ensure;
 use crate::stage::Stage;
@@ -45,5 +47,38 @@ pub(crate) async fn ticked_rows_are_counted_and_acted_on_together(stage: &Stage)
     stage.browser.click("#cw-ask[open] [data-cw-verb]").await?;
     stage.browser.reads(".toast", "11 jobs deleted").await?;
     ensure!(stage.int(&["ZCARD", "cogworker:retry"]) == 0, "some are left");
+    Ok(())
+}
+
+pub(crate) async fn what_was_stopped_in_the_middle_is_gone_on_with_by_its_button(stage: &Stage) -> Outcome {
+    let site = Site::with(Server::options().patience(Duration::ZERO)).await?;
+    let fill = r#"for n = 1, 1200 do
+        redis.call('ZADD', KEYS[1], n, string.format('{"class":"%s","jid":"j%d","queue":"q","args":[]}', n % 2 == 0 and 'AJob' or 'BJob', n))
+      end"#;
+    site.redis.cli(&["EVAL", fill, "1", "cogworker:dead"]);
+    let browser = &stage.browser;
+    browser.open(&site.url("/jobs?status=Dead&class=AJob")).await?;
+    let left = || site.redis.cli(&["ZCARD", "cogworker:dead"]).as_int().unwrap_or(-1);
+    browser.click(".head form[action$='/dead/delete_all'] button").await?;
+    for size in [950, 700, 600] {
+        browser.click("#cw-ask[open] [data-cw-verb]").await?;
+        browser.reads(".head__sub", &format!("of {size} dead jobs match")).await?;
+        ensure!(
+            browser.count("[data-cw-stay] [name=again_from]").await? == usize::from(size > 600),
+            "{size}"
+        );
+        ensure!(left() == size, "{} of {size}", left());
+        if size == 950 {
+            browser.reads("[data-cw-stay]", "250 jobs deleted.").await?;
+            // It waits for an answer: updates do not take it away.
+            browser
+                .run("window.ticks = 0; document.addEventListener('cw:tick', () => { window.ticks += 1; })")
+                .await?;
+            browser.until("window.ticks >= 2").await?;
+        }
+        if size > 600 {
+            browser.click("[data-cw-stay] form button").await?;
+        }
+    }
     Ok(())
 }

@@ -91,6 +91,71 @@ pub(crate) async fn an_update_touches_no_selection_scroll_or_open_panel(stage: &
     Ok(())
 }
 
+/// Where the row of a job is on the screen.
+fn row_top(jid: &str) -> String {
+    format!("document.querySelector('th a[title={jid}]').getBoundingClientRect().top")
+}
+
+pub(crate) async fn rows_that_come_above_what_is_looked_at_wait_behind_a_link(stage: &Stage) -> Outcome {
+    let browser = &stage.browser;
+    for at in 0..60 {
+        seed::waiting(&stage.site.redis, "FillerJob", &format!("filler-{at}"), "default");
+    }
+    stage.open("/jobs?status=Enqueued").await?;
+    browser.run("window.mark = 1; scrollTo(0, 700)").await?;
+    let place = browser.number(&row_top("filler-45")).await?;
+    for at in 0..3 {
+        seed::waiting(&stage.site.redis, "ArrivingJob", &format!("new-{at}"), "default");
+    }
+    browser.reads("[data-cw-new]", "3 new").await?;
+    browser.reads(".states", "Enqueued 63").await?;
+    ensure!(browser.count("#cw-main tbody [title^=new-]").await? == 0, "they were shoved in");
+    let rows = "document.querySelectorAll('#cw-main tbody tr').length";
+    ensure!(browser.number(rows).await? == 50.0, "{}", browser.number(rows).await?);
+    // More of them, and still nothing moves; one that leaves goes.
+    let gone = stage.site.redis.cli(&["LRANGE", "cogworker:queue:default", "10", "10"]).strings();
+    stage.site.redis.cli(&["LREM", "cogworker:queue:default", "1", &gone[0]]);
+    seed::waiting(&stage.site.redis, "ArrivingJob", "new-3", "default");
+    browser.reads("[data-cw-new]", "4 new").await?;
+    ensure!(browser.count("#cw-main tbody [title=filler-52]").await? == 0, "one that left stays");
+    let moved = (browser.number(&row_top("filler-45")).await? - place).abs();
+    ensure!(moved < 1.0, "rows moved by {moved} px");
+    // The link is there for the keyboard too, and brings all of them.
+    browser.run("document.querySelector('[data-cw-new]').focus()").await?;
+    browser.press(thirtyfour::Key::Enter).await?;
+    browser.reads("#cw-main tbody tr:first-child", "ArrivingJob").await?;
+    ensure!(browser.count("#cw-main tbody [title^=new-]").await? == 4, "some are missing");
+    ensure!(browser.number("scrollY").await? == 0.0, "they are out of sight");
+    ensure!(browser.count("[data-cw-new]:not([hidden])").await? == 0, "the link stays");
+    browser.until("document.activeElement.closest('tr')?.matches(':first-child')").await?;
+    ensure!(browser.value("window.mark").await? == 1, "the page was loaded anew");
+    // Whoever scrolls back sees them without it.
+    browser.run("scrollTo(0, 700)").await?;
+    seed::waiting(&stage.site.redis, "LaterJob", "later", "default");
+    browser.reads("[data-cw-new]", "1 new").await?;
+    browser.run("scrollTo(0, 0)").await?;
+    browser.reads("#cw-main tbody tr:first-child", "LaterJob").await
+}
+
+pub(crate) async fn a_list_that_changed_whole_is_not_replaced_under_the_hand(stage: &Stage) -> Outcome {
+    let browser = &stage.browser;
+    for at in 0..60 {
+        seed::waiting(&stage.site.redis, "FillerJob", &format!("filler-{at}"), "default");
+    }
+    stage.open("/jobs?status=Enqueued").await?;
+    browser.run("scrollTo(0, 700)").await?;
+    let place = browser.number(&row_top("filler-45")).await?;
+    for at in 0..70 {
+        seed::waiting(&stage.site.redis, "ArrivingJob", &format!("new-{at}"), "default");
+    }
+    browser.reads("[data-cw-new]", "50 or more new").await?;
+    ensure!((browser.number(&row_top("filler-45")).await? - place).abs() < 1.0, "rows moved");
+    browser.click("[data-cw-new]").await?;
+    browser.reads("#cw-main tbody tr:first-child", "ArrivingJob").await?;
+    ensure!(browser.count("#cw-main tbody [title^=filler-]").await? == 0, "old rows stay");
+    Ok(())
+}
+
 pub(crate) async fn an_update_touches_no_open_menu_or_ticked_row(stage: &Stage) -> Outcome {
     seed::everything(&stage.site.redis);
     let browser = &stage.browser;

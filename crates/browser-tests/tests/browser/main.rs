@@ -45,6 +45,7 @@ fn all() -> Vec<Trial> {
         workers {
             quiet_and_resume_by_button_stay_on_the_page_and_labels_follow_the_beat_webx_01,
             a_stop_asks_first_and_the_process_goes,
+            a_run_that_is_far_over_its_usual_time_turns_amber_and_says_so,
             runs_of_a_real_worker_show_by_themselves_webx_04_webx_15,
         }
         accessible {
@@ -53,6 +54,7 @@ fn all() -> Vec<Trial> {
             axe_finds_nothing_on_pages_without_rows,
             axe_finds_nothing_on_pages_of_errors_and_outages,
             axe_finds_nothing_in_dialogs_menus_and_messages,
+            axe_finds_nothing_where_more_is_offered,
         }
         actions {
             each_action_on_queues_says_what_it_did_with_scripts,
@@ -77,11 +79,13 @@ fn all() -> Vec<Trial> {
             the_error_of_a_run_opens_a_dialog_and_success_hides_failures_webx_07,
             the_second_page_is_fetched_when_it_is_asked_for_webx_14,
             new_runs_appear_in_the_grid_while_it_is_live_and_not_otherwise_webx_15,
+            the_grids_filters_order_and_page_stand_in_the_address_and_come_back,
             the_grid_filters_and_sorts_on_the_server,
         }
         jobs {
             delete_and_retry_update_in_place_webx_05,
             ticked_rows_are_counted_and_acted_on_together,
+            what_was_stopped_in_the_middle_is_gone_on_with_by_its_button,
         }
         keyboard {
             tab_reaches_every_control_of_every_page,
@@ -92,6 +96,8 @@ fn all() -> Vec<Trial> {
             a_new_job_shows_without_a_reload,
             an_update_touches_no_typed_text_focus_or_filter,
             an_update_touches_no_selection_scroll_or_open_panel,
+            rows_that_come_above_what_is_looked_at_wait_behind_a_link,
+            a_list_that_changed_whole_is_not_replaced_under_the_hand,
             an_update_touches_no_open_menu_or_ticked_row,
             a_hidden_tab_asks_for_nothing,
         }

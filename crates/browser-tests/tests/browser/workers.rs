@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cogworker_browser_tests::Outcome;
+use cogworker_browser_tests::{Outcome, seed};
 use cogworker_testing::WorkerProcess;
 use example_jobs::GreetingJob;
 
@@ -71,6 +71,28 @@ pub(crate) async fn a_stop_asks_first_and_the_process_goes(stage: &Stage) -> Out
     Ok(())
 }
 
+pub(crate) async fn a_run_that_is_far_over_its_usual_time_turns_amber_and_says_so(stage: &Stage) -> Outcome {
+    // It runs for 75 s.
+    seed::process(&stage.site.redis, "app-1:4211:aaaa", false);
+    seed::running(&stage.site.redis, "app-1:4211:aaaa", "ReindexJob", "running-1");
+    seed::took(&stage.site.redis, "ReindexJob", 60.0, 20);
+    let browser = &stage.browser;
+    stage.open("/workers").await?;
+    browser.reads("td[data-l=Elapsed]", "usually 1 min").await?;
+    ensure!(browser.count("td[data-l=Elapsed] .t-warn").await? == 0, "it is amber and not over");
+    // The same class, of which most runs now were quick.
+    seed::took(&stage.site.redis, "ReindexJob", 0.8, 2000);
+    browser.reads("td[data-l=Elapsed]", "far over the usual 750 ms").await?;
+    let color = async |of: &str| {
+        browser.value(&format!("getComputedStyle(document.querySelector('{of}')).color")).await
+    };
+    let (amber, elapsed) =
+        (color("td[data-l=Elapsed] .t-warn").await?, color("td[data-l=Elapsed] .usual").await?);
+    let plain = color("td[data-l=Elapsed]").await?;
+    ensure!(amber == elapsed && amber != plain, "{amber} {elapsed} {plain}");
+    Ok(())
+}
+
 pub(crate) async fn runs_of_a_real_worker_show_by_themselves_webx_04_webx_15(stage: &Stage) -> Outcome {
     let _worker = worker(stage).await?;
     let browser = &stage.browser;
@@ -84,5 +106,6 @@ pub(crate) async fn runs_of_a_real_worker_show_by_themselves_webx_04_webx_15(sta
     stage.open("/history").await?;
     browser.reads(".ag-row", "GreetingJob").await?;
     stage.site.client.perform_async(&GreetingJob("all".into())).await?;
-    browser.until("document.querySelectorAll('.ag-center-cols-container .ag-row .st').length === 2").await
+    browser.until("document.querySelectorAll('.ag-center-cols-container .ag-row .st').length === 2").await?;
+    browser.reads("[aria-labelledby=h-times] tbody", "GreetingJob").await
 }

@@ -231,3 +231,60 @@ async fn two_entries_of_one_jid_are_told_apart_by_their_references_p_23() -> Out
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn a_walk_goes_on_where_another_one_was_also_among_equal_scores() -> Outcome {
+    for ties in [false, true] {
+        let (redis, client) = start().await?;
+        fill(&redis, "cogworker:dead", 2501, ties);
+        let dead = client.dead();
+        let filter = || EntryFilter::new().class("A");
+        let (mut deleted, mut walks) = (0, 0);
+        let mut position = dead.walk(filter()).position();
+        loop {
+            let mut walk = dead.walk(filter());
+            walk.go_on_from(&position.to_string().parse()?).await?;
+            let Some(some) = walk.delete_next().await? else { break };
+            (deleted, walks) = (deleted + some, walks + 1);
+            assert!(walks < 10, "ties: {ties}: it begins anew");
+            position = walk.position();
+        }
+        assert_eq!((deleted, walks), (1250, 6), "ties: {ties}");
+        // What stood there is gone: it goes on with the next of its score.
+        redis.cli(&["ZREMRANGEBYRANK", "cogworker:dead", "-1", "-1"]);
+        redis.cli(&["ZADD", "cogworker:dead", "9000", r#"{"class":"A","jid":"late","queue":"q","args":[]}"#]);
+        let mut walk = dead.walk(filter());
+        walk.go_on_from(&position).await?;
+        let mut late = 0;
+        while let Some(some) = walk.delete_next().await? {
+            late += some;
+        }
+        assert_eq!(late, 1, "ties: {ties}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_walk_through_a_queue_goes_on_where_another_one_was_though_jobs_were_taken() -> Outcome {
+    let (redis, client) = start().await?;
+    let script = r#"for n = 1, 2000 do
+        redis.call('LPUSH', KEYS[1], string.format('{"class":"%s","jid":"j%d","queue":"q","args":[%d]}', n % 4 == 0 and 'A' or 'B', n, n))
+      end"#;
+    redis.cli(&["EVAL", script, "1", "cogworker:queue:q"]);
+    let queue = client.queue("q");
+    let filter = || EntryFilter::new().class("A");
+    let (mut deleted, mut walks) = (0, 0);
+    let mut position = queue.walk(filter()).position();
+    loop {
+        let mut walk = queue.walk(filter());
+        walk.go_on_from(&position.to_string().parse()?).await?;
+        let Some(some) = walk.delete_next().await? else { break };
+        (deleted, walks) = (deleted + some, walks + 1);
+        assert!(walks < 10, "it begins anew");
+        position = walk.position();
+        redis.cli(&["RPOP", "cogworker:queue:q", "20"]);
+    }
+    assert_eq!(deleted, 500, "of those in front only others were left to be taken");
+    assert_eq!(queue.search(&filter(), SearchOrder::NextFirst, 0, 3000).await?.found.len(), 0);
+    Ok(())
+}

@@ -17,10 +17,61 @@ pub struct Durations {
     pub sum: Duration,
 }
 
+/// What a share of the runs took at most, as far as buckets tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum RunTime {
+    /// About so long.
+    About(Duration),
+    /// Longer than the last of the [`DURATION_BOUNDS`], which is this.
+    Over(Duration),
+}
+
 impl Durations {
     /// How many runs there were.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
+    }
+
+    /// How long a run took in the mean; `None` when there was none.
+    pub fn mean(&self) -> Option<Duration> {
+        let total = self.total();
+        (total > 0).then(|| Duration::from_secs_f64(self.sum.as_secs_f64() / total as f64))
+    }
+
+    /// What `share` of the runs (0 to 1: 0.5 for the median) took at most; `None` when there was none. Runs are taken
+    /// to be spread evenly over their bucket; those of a single one to take what they take in the mean.
+    ///
+    /// ```
+    /// # use cogworker_core::formats::{Durations, RunTime};
+    /// # use std::time::Duration;
+    /// let mut durations = Durations::default();
+    /// durations.counts[5] = 10; // above 0.5 s, up to 1 s
+    /// durations.counts[6] = 10; // above 1 s, up to 2.5 s
+    /// assert_eq!(durations.quantile(0.75), Some(RunTime::About(Duration::from_millis(1750))));
+    /// ```
+    pub fn quantile(&self, share: f64) -> Option<RunTime> {
+        let total = self.total();
+        let rank = share.clamp(0.0, 1.0) * total as f64;
+        let mut before = 0;
+        for (bucket, count) in self.counts.iter().copied().enumerate() {
+            if count == 0 || ((before + count) as f64) < rank {
+                before += count;
+                continue;
+            }
+            let Some(upper) = DURATION_BOUNDS.get(bucket).copied() else {
+                break;
+            };
+            let lower = bucket.checked_sub(1).map_or(0.0, |below| DURATION_BOUNDS[below]);
+            let seconds = if count == total {
+                (self.sum.as_secs_f64() / total as f64).clamp(lower, upper)
+            } else {
+                lower + (upper - lower) * (rank - before as f64) / count as f64
+            };
+            return Some(RunTime::About(Duration::from_secs_f64(seconds)));
+        }
+        (total > 0)
+            .then(|| RunTime::Over(Duration::from_secs_f64(DURATION_BOUNDS[DURATION_BOUNDS.len() - 1])))
     }
 
     /// The fields that count one run of `class`, and by how much each grows.
@@ -82,5 +133,49 @@ mod tests {
         let durations = read["A::B"];
         assert_eq!((durations.total(), durations.counts[0], durations.counts[12]), (3, 2, 1));
         assert_eq!(durations.sum, Duration::from_secs(4));
+    }
+    fn counted(runs: &[(u64, u32)]) -> Durations {
+        let mut fields: BTreeMap<String, u64> = BTreeMap::new();
+        for (millis, times) in runs {
+            for (field, by) in Durations::fields_of("A", Duration::from_millis(*millis)) {
+                *fields.entry(field).or_default() += by * u64::from(*times);
+            }
+        }
+        let read = Durations::read(fields.into_iter().map(|(field, by)| (field, by.to_string())));
+        read.get("A").copied().unwrap_or_default()
+    }
+
+    fn millis(durations: &Durations, share: f64) -> Option<u128> {
+        match durations.quantile(share) {
+            Some(RunTime::About(took)) => Some(took.as_millis()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_quantile_lies_within_the_bucket_that_its_run_fell_into() {
+        let durations = counted(&[(50, 50), (400, 40), (20_000, 10)]);
+        assert_eq!(millis(&durations, 0.5), Some(100), "the last of the bucket up to 0.1 s");
+        assert_eq!(millis(&durations, 0.7), Some(375));
+        assert_eq!(millis(&durations, 0.95), Some(20_000));
+        assert_eq!(durations.mean(), Some(Duration::from_millis(2185)));
+    }
+
+    #[test]
+    fn runs_of_one_bucket_take_what_they_take_in_the_mean() {
+        let durations = counted(&[(8000, 3)]);
+        assert_eq!((millis(&durations, 0.5), millis(&durations, 0.95)), (Some(8000), Some(8000)));
+        // Whoever wrote a sum that cannot be is not believed.
+        let odd = Durations { sum: Duration::from_secs(90_000), ..durations };
+        assert_eq!(millis(&odd, 0.5), Some(10_000));
+    }
+
+    #[test]
+    fn what_is_beyond_the_last_bound_is_told_so_and_nothing_of_no_runs() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(counted(&[(4_000_000, 1)]).quantile(0.5), Some(RunTime::Over(hour)));
+        assert_eq!(counted(&[(1, 9), (4_000_000, 1)]).quantile(0.95), Some(RunTime::Over(hour)));
+        assert_eq!(Durations::default().quantile(0.5), None);
+        assert_eq!(Durations::default().mean(), None);
     }
 }

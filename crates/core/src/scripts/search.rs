@@ -87,8 +87,8 @@ pub async fn find_entry(
     place: u64,
     score: Option<EpochSeconds>,
 ) -> Result<Option<FoundEntry>, RedisError> {
-    let score = score.map_or_else(String::new, |score| score.to_string());
-    let call = source.call().arg(hash).arg(place).arg(score).arg(FIND_LIMIT).arg(FIND_BYTES);
+    let (lowest, highest) = score.map_or_else(Default::default, scores_of);
+    let call = source.call().arg(hash).arg(place).arg(lowest).arg(highest).arg(FIND_LIMIT).arg(FIND_BYTES);
     let mut replies = redis.call(&FIND_ENTRY, call).await?;
     if replies.take()?.int()? != 1 {
         return Ok(None);
@@ -96,6 +96,16 @@ pub async fn find_entry(
     let place = replies.take()?.int()?.max(0) as u64;
     let entry = replies.take()?.bytes()?;
     Ok(Some(FoundEntry { place, entry, score: read_score(replies.take()?)? }))
+}
+
+/// The lowest and the highest score that are read as this one.
+fn scores_of(score: EpochSeconds) -> (String, String) {
+    let text = score.to_string();
+    match score {
+        EpochSeconds::LAST => (text, "+inf".to_owned()),
+        EpochSeconds::FIRST => ("-inf".to_owned(), text),
+        _ => (text.clone(), text),
+    }
 }
 
 fn read_score(reply: Reply) -> Result<Option<EpochSeconds>, RedisError> {

@@ -48,6 +48,8 @@ pub async fn walk_set(
     text: &str,
 ) -> Result<WalkStep, RedisError> {
     let (entry, score) = match after {
+        // Of infinite scores the first of all.
+        Some((entry, EpochSeconds::FIRST)) => (entry.clone(), "-inf".to_owned()),
         Some((entry, score)) => (entry.clone(), score.to_string()),
         None => (Bytes::new(), String::new()),
     };

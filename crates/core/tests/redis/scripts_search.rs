@@ -81,6 +81,14 @@ async fn find_entry_finds_exactly_that_entry_after_others_came_and_went_p_23() -
     }
     assert_eq!(find(&set, "entry 250", 0, Some(8.0)).await?, None, "it has another time now");
     assert_eq!(find(&set, "entry 999", 0, Some(7.25)).await?, None);
+    for (score, entry) in [("inf", "never"), ("-inf", "ever"), ("1.7976931348623157e308", "last")] {
+        server.cli(&["ZADD", "set", score, entry]);
+        let score = score.parse::<f64>()?;
+        for place in [0, 100_000] {
+            let found = find(&set, entry, place, Some(score)).await?;
+            assert_eq!(found.map(|found| found.1), Some(entry.into()), "{score} seen at {place}");
+        }
+    }
     server.cli(&["LTRIM", "list", "0", "2"]);
     assert_eq!(find(&queue, "entry 299", 299, None).await?, Some((2, "entry 299".into())));
     assert_eq!(find(&queue, "entry 299", 0, None).await?, Some((2, "entry 299".into())));

@@ -33,6 +33,9 @@ async fn due_jobs_tells_what_is_due_and_when_the_next_is() -> Outcome {
     let due = scripts::due_jobs(&redis, redis.keys().retry(), EpochSeconds::new(2.0), 10, 100).await?;
     assert_eq!(due.entries, [raw("a"), raw("b")]);
     assert_eq!((due.more, due.next), (false, Some(EpochSeconds::new(9.5))));
+    server.cli(&["ZADD", "never", "inf", "job"]);
+    let due = scripts::due_jobs(&redis, "never".into(), EpochSeconds::now(), 10, 1000).await?;
+    assert_eq!((due.entries.len(), due.next), (0, Some(EpochSeconds::LAST)), "no poller hurries for it");
     Ok(())
 }
 

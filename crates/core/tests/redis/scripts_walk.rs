@@ -37,6 +37,14 @@ async fn walk_set_goes_on_after_an_entry_and_gives_what_holds_the_text() -> Outc
     let end = (Bytes::from("d"), EpochSeconds::new(3.0));
     assert_eq!(scripts::walk_set(&redis, "set".into(), Some(&end), "").await?.looked_at, 0);
     assert_eq!(scripts::walk_set(&redis, "none".into(), None, "").await?.total, 0);
+    // Infinite scores have their places too.
+    server.cli(&["ZADD", "far", "-inf", "a", "-inf", "b", "5", "c", "inf", "d", "inf", "e"]);
+    for (gone, from, left) in [(EpochSeconds::FIRST, "a", 5), (EpochSeconds::LAST, "d", 2)] {
+        let after = (Bytes::from("gone"), gone);
+        let step = scripts::walk_set(&redis, "far".into(), Some(&after), "").await?;
+        assert_eq!((names(&step)[0].1.as_str(), step.looked_at), (from, left));
+        assert_eq!(step.found[0].score, gone);
+    }
     Ok(())
 }
 

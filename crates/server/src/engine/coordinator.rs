@@ -3,6 +3,7 @@
 mod board;
 mod ending;
 mod fencing;
+mod fetches;
 mod fetching;
 mod progress;
 mod running;
@@ -26,6 +27,7 @@ use tokio::time::{Instant as TokioInstant, sleep_until, timeout};
 use tracing::{error, warn};
 
 use self::fencing::Fencing;
+use self::fetches::{Fetch, Fetches};
 use super::claim::Claim;
 use super::command::Command;
 use super::gauges::Gauges;
@@ -93,12 +95,7 @@ pub(crate) struct Engine {
     finished: UnboundedReceiver<Finished>,
     wait_ends: UnboundedReceiver<WaitEnd>,
 
-    fetch: InFlight<Fetched>,
-    /// How the fetch under way takes its jobs.
-    fetch_held: Held,
-    fetch_order: Vec<usize>,
-    fetch_asked: usize,
-    fetch_begun: Instant,
+    fetches: Fetches,
     settle: InFlight<Settled>,
     look: InFlight<Option<Vec<Bytes>>>,
     board: InFlight<Option<RedisError>>,
@@ -130,7 +127,7 @@ pub(crate) struct Engine {
 }
 
 enum Event {
-    Fetched(Result<Fetched, RedisError>),
+    Fetched(Fetch, Result<Fetched, RedisError>),
     Settled(Result<Settled, RedisError>),
     Looked(Result<Option<Vec<Bytes>>, RedisError>),
     BoardWritten(Result<Option<RedisError>, RedisError>),
@@ -187,11 +184,7 @@ impl Engine {
             commands: parts.commands,
             finished,
             wait_ends,
-            fetch: None,
-            fetch_held: held,
-            fetch_order: Vec::new(),
-            fetch_asked: 0,
-            fetch_begun: now,
+            fetches: Fetches::default(),
             settle: None,
             look: None,
             board: None,
@@ -269,7 +262,7 @@ impl Engine {
             biased;
             Some(command) = self.commands.recv() => Event::Command(command),
             result = arrival(&mut self.settle) => Event::Settled(result),
-            result = arrival(&mut self.fetch) => Event::Fetched(result),
+            (fetch, result) = self.fetches.next(), if !self.fetches.is_empty() => Event::Fetched(fetch, result),
             Some(finished) = self.finished.recv() => Event::Finished(finished),
             Some(end) = self.wait_ends.recv() => Event::WaitEnded(end),
             result = arrival(&mut self.board) => Event::BoardWritten(result),
@@ -284,7 +277,7 @@ impl Engine {
         match event {
             Event::Command(command) => self.obey(command),
             Event::Settled(result) => self.settled(result),
-            Event::Fetched(result) => self.fetched(result),
+            Event::Fetched(fetch, result) => self.fetched(fetch, result),
             Event::Finished(finished) => self.finished(finished),
             Event::WaitEnded(end) => self.wait_ended(end),
             Event::BoardWritten(result) => self.board_written(result),
@@ -314,11 +307,11 @@ impl Engine {
         if let Some(at) = self.settler.held_until() {
             sooner(at);
         }
-        if self.fetch.is_none() && self.fetch_not_before > now {
+        if self.fetches.is_empty() && self.fetch_not_before > now {
             sooner(self.fetch_not_before);
         }
         // What no fetch may follow now waits for the event that allows one.
-        if self.takes_jobs() && self.fetch.is_none() && !self.settler.fate_is_open() {
+        if self.takes_jobs() && self.fetches.is_empty() && !self.settler.fate_is_open() {
             if self.needs_glances() {
                 sooner(self.next_glance);
             }

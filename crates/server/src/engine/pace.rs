@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-/// The most jobs taken ahead of the free slots. More is slightly faster and leaves more to
-/// recover after a crash.
-const SURPLUS_LIMIT: usize = 200;
+/// The most jobs taken ahead of the free slots. With 200, worker and Redis wait for each other (217 k jobs/s in
+/// a drain, 277 k with 400); 500 brings no more. What is taken ahead is to be recovered after a crash.
+const SURPLUS_LIMIT: usize = 400;
 
 /// Weight of a new measurement in the running averages.
 const WEIGHT: f64 = 0.05;

@@ -92,6 +92,7 @@ impl Server {
             identity.clone(),
             distinct,
             config.timings.check,
+            gauges.clone(),
             outage.clone(),
         );
         let boot_check = key_guard.at_boot(&stop).await;

@@ -5,6 +5,7 @@
 //! before the first fetch and every minute, and tells each key that it moves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +16,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+use super::fleet::period_among;
 use super::line::Line;
+use crate::engine::Gauges;
 use crate::outage::Outage;
 
 /// The newest copies of a key that are kept (GUARD-07).
@@ -32,6 +35,7 @@ pub(crate) struct KeyGuard {
     identity: Arc<str>,
     queues: Arc<[String]>,
     period: Duration,
+    gauges: Arc<Gauges>,
     outage: Arc<Outage>,
     /// Moved keys whose older copies are still to be removed.
     unpruned: Arc<Mutex<BTreeSet<Key>>>,
@@ -54,9 +58,10 @@ impl KeyGuard {
         identity: Arc<str>,
         queues: Arc<[String]>,
         period: Duration,
+        gauges: Arc<Gauges>,
         outage: Arc<Outage>,
     ) -> Self {
-        Self { line, identity, queues, period, outage, unpruned: Arc::default() }
+        Self { line, identity, queues, period, gauges, outage, unpruned: Arc::default() }
     }
 
     /// The check before the first fetch. Redis failing here does not keep the worker from starting.
@@ -103,7 +108,7 @@ impl KeyGuard {
         match checked {
             Ok(()) => {
                 self.outage.recovered(PLACE);
-                self.period
+                period_among(self.gauges.processes.load(Ordering::Relaxed), self.period)
             }
             Err(failure) => self.after_outage(&failure),
         }
@@ -280,7 +285,8 @@ mod tests {
         redis.stop();
         let line = Line::new(Redis::connect_lazily(&config).unwrap(), Duration::from_secs(5));
         let period = Duration::from_secs(60);
-        let guard = KeyGuard::new(line, "me".into(), Arc::new(["q".into()]), period, Arc::default());
+        let guard =
+            KeyGuard::new(line, "me".into(), Arc::new(["q".into()]), period, Arc::default(), Arc::default());
         let going = CancellationToken::new();
         let check = timeout(Duration::from_secs(5), guard.at_boot(&going)).await.unwrap();
         assert_eq!((check.moved, check.pause), (false, OUTAGE_PAUSE));

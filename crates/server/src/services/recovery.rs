@@ -17,6 +17,7 @@ use tracing::error;
 
 pub(crate) use self::buried::Doubtful;
 pub(crate) use self::siblings::Siblings;
+use super::fleet::period_among;
 use super::line::Line;
 use super::uncounted::Uncounted;
 use crate::deaths::Deaths;
@@ -29,7 +30,8 @@ const AGAIN_AFTER: Duration = Duration::from_secs(5);
 const LAST_PASS: Duration = Duration::from_secs(2);
 const PLACE: &str = "recovering jobs";
 
-/// Looks for orphans at the start and every minute (REC-05, SCHED-11, SCHED-13).
+/// Looks for orphans at the start and every minute (REC-05, SCHED-11, SCHED-13); where there are more than
+/// 200 processes, each less often.
 #[derive(Clone)]
 pub(crate) struct Recovery {
     /// Of its own: what dead processes held may be much, and must not hold up live jobs.
@@ -77,9 +79,9 @@ impl Recovery {
                     scanned |= scan;
                     self.gauges.recovered_once.store(true, Ordering::Release);
                     // Processes that started together do not all look at the same moment.
-                    self.period.mul_f64(0.95 + fastrand::f64() / 10.0)
+                    self.usual_pause().mul_f64(0.95 + fastrand::f64() / 10.0)
                 }
-                Pass::Blind => self.period,
+                Pass::Blind => self.usual_pause(),
                 Pass::BrokenOff => AGAIN_AFTER.min(self.period),
             };
             tokio::select! {
@@ -87,6 +89,10 @@ impl Recovery {
                 () = tokio::time::sleep(sleep) => {}
             }
         }
+    }
+
+    fn usual_pause(&self) -> Duration {
+        period_among(self.gauges.processes.load(Ordering::Relaxed), self.period)
     }
 
     /// `burials_seen` is the time up to which dead was looked through for raw burials.

@@ -17,7 +17,7 @@ const isInUse = (block) => {
   if (block.contains(active) && isField(active)) return true;
   const selection = getSelection();
   if (!selection.isCollapsed && block.contains(selection.anchorNode)) return true;
-  return block.querySelector("details.menu[open], dialog[open], input[type=checkbox]:checked, [aria-busy=true]") !== null;
+  return block.querySelector("details.menu[open], dialog[open], [data-cw-stay], input[type=checkbox]:checked, [aria-busy=true]") !== null;
 };
 
 // Panels that a person opened stay open, whatever the server says; what stands for the same as before stays untouched.
@@ -34,15 +34,61 @@ const copyOut = (block) => {
     localise(target);
   }
 };
+// The rows of a list whose beginning is scrolled away, from the first that is in view; none when the beginning shows.
+const rowsInView = (block) => {
+  const shown = [...block.querySelectorAll("tbody > [data-cw-row]")];
+  const top = document.querySelector(".top").getBoundingClientRect().bottom;
+  if (!shown.length || shown[0].getBoundingClientRect().top >= top) return [];
+  return shown.slice(shown.findIndex((row) => row.getBoundingClientRect().bottom > top));
+};
+// Rows that would come in above what somebody has scrolled to wait behind a link; as many that stood at the end stay.
+const holdBack = (block, fresh, seen) => {
+  const [link, list] = ["[data-cw-new]", "tbody"].map((name) => fresh.querySelector(name));
+  if (!link || !list || !seen.length) return false;
+  const shown = [...block.querySelectorAll("tbody > [data-cw-row]")];
+  const inView = new Set(seen.map((row) => row.id));
+  const known = new Set(shown.map((row) => row.id));
+  const rows = [...list.children];
+  const anchor = rows.findIndex((row) => inView.has(row.id));
+  const held = (anchor < 0 ? rows : rows.slice(0, anchor)).filter((row) => !known.has(row.id));
+  if (!held.length) return false;
+  for (const row of held) row.remove();
+  const left = new Set([...list.children].map((row) => row.id));
+  const pushedOut = shown.slice(shown.findLastIndex((row) => left.has(row.id)) + 1).slice(0, held.length);
+  list.append(...pushedOut.map((row) => row.cloneNode(true)));
+  link.hidden = false;
+  link.textContent = `${held.length}${anchor < 0 ? " or more" : ""} new`;
+  return true;
+};
 const replace = (block, html) => {
   const fresh = document.createElement("template");
   fresh.innerHTML = html;
+  const seen = rowsInView(block);
+  const isWhole = !holdBack(block, fresh.content, seen);
+  const tops = seen.map((row) => row.getBoundingClientRect().top);
   localise(fresh.content);
   Idiomorph.morph(block, [...fresh.content.childNodes], { morphStyle: "innerHTML", ignoreActiveValue: true, callbacks: keep });
+  // What went above does not pull up what stays.
+  const at = seen.findIndex((row) => row.isConnected);
+  if (at >= 0) scrollBy(0, seen[at].getBoundingClientRect().top - tops[at]);
   htmx.process(block);
   copyOut(block);
   block.dispatchEvent(new CustomEvent("cw:updated", { bubbles: true }));
+  return isWhole;
 };
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("[data-cw-new]");
+  const block = link && blockOf(link);
+  if (!block || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  scrollTo(0, 0);
+  try {
+    await refresh(block);
+    focusRow(rows()[0]);
+  } catch (error) {
+    lost(error.status === 503);
+  }
+});
 
 const tell = (tone, icon, text, retry) => {
   banner.replaceChildren();
@@ -85,9 +131,11 @@ const refresh = async (block) => {
   const html = await answer.text();
   // What was clicked meanwhile is newer than this answer.
   if (isInUse(block) || block.dataset.cwLive !== url || block.hasAttribute("data-cw-acting")) return true;
-  replace(block, html);
+  const isWhole = replace(block, html);
   const tag = answer.headers.get("ETag");
-  if (tag) tags.set(block, { url, tag });
+  // What was held back is asked for again.
+  if (tag && isWhole) tags.set(block, { url, tag });
+  else tags.delete(block);
   return true;
 };
 

@@ -52,18 +52,27 @@ const whole = (seconds) => {
   if (seconds < 86400) return two(Math.floor(seconds / 3600), "h", Math.floor((seconds % 3600) / 60), "min");
   return two(Math.floor(seconds / 86400), "d", Math.floor((seconds % 86400) / 3600), "h");
 };
-const relative = (at) => {
-  const ahead = Math.round((at - now()) / 1000);
-  return ahead === 0 ? "now" : ahead > 0 ? `in ${whole(ahead)}` : `${whole(-ahead)} ago`;
+const relative = (at, from = now()) => {
+  const ahead = (at - from) / 1000;
+  if (ahead > 0) return `in ${whole(Math.ceil(ahead))}`;
+  return ahead > -1 ? "now" : `${whole(Math.floor(-ahead))} ago`;
 };
+// With what stands before a time to come; or that it is due.
+const due = (before, at, from) => `${at > from ? before : "due "}${relative(at, from)}`;
 
 const setText = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
 };
 const count = (within) => {
-  for (const time of within.querySelectorAll("time[data-cw-now]")) setText(time, relative(Date.parse(time.dateTime)));
+  // One reading of the clock: what tells of the same time tells the same.
+  const from = now();
+  for (const time of within.querySelectorAll("time[data-cw-now]")) {
+    const at = Date.parse(time.dateTime);
+    const before = time.dataset.cwDue;
+    if (!Number.isNaN(at)) setText(time, before === undefined ? relative(at, from) : due(before, at, from));
+  }
   for (const span of within.querySelectorAll("[data-cw-since]")) {
-    setText(span, whole(Math.max(0, Math.floor(now() / 1000 - Number(span.dataset.cwSince)))));
+    setText(span, whole(Math.max(0, Math.floor(from / 1000 - Number(span.dataset.cwSince)))));
   }
 };
 const localise = (within) => {

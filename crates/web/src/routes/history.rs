@@ -1,7 +1,9 @@
 //! History: the runs that ended, a grid with a script and a table without.
 
+mod column_filters;
 mod data;
 mod query;
+mod run_times;
 
 use askama::Template;
 use axum::Router;
@@ -20,6 +22,7 @@ use crate::markup::Markup;
 use crate::pager::Pager;
 use crate::view::view;
 use query::{Days, Period, RunsQuery, Sort};
+use run_times::TimeTable;
 
 const SHORT_ARGS: usize = 160;
 const SHORT_ERROR: usize = 200;
@@ -44,6 +47,7 @@ struct HistoryPage {
     is_complete: bool,
     pager: Pager,
     days: Vec<DayCount>,
+    times: TimeTable,
     detail: Option<RunDetail>,
     /// The run that the address names is not kept any more.
     is_gone: bool,
@@ -128,7 +132,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let history = ui.client().history();
     let per_page = ui.shared.options.history_per_page.clamp(1, 200);
     let mut search = query.search(ui);
-    if let Some(Sort { column, direction }) = query.sort {
+    for Sort { column, direction } in query.sort.iter().copied() {
         search = search.sort(column, direction);
     }
     let total = async |status| history.page(status, 0, 1).await.map(|page| page.total);
@@ -143,8 +147,12 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let href = query.list().href();
     let asked = Pager::new(query.page.as_deref(), per_page, most, href.clone());
     let part = search.clone().range(asked.skip(), per_page);
-    let (page, days, open) =
-        tokio::join!(history.find(&part), history.daily(query.days.count()), open_run(ui, &query),);
+    let (page, days, times, open) = tokio::join!(
+        history.find(&part),
+        history.daily(query.days.count()),
+        ui.shared.run_times.get(ui.client()),
+        open_run(ui, &query)
+    );
     let (mut page, days): (RunPage, Vec<DayCount>) = (page?, days?);
     let pager = Pager::new(query.page.as_deref(), per_page, page.total, href);
     if pager.skip() != asked.skip() {
@@ -157,6 +165,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
         rows: page.runs.iter().map(|run| RunRow::new(ui, &query, run)).collect(),
         is_complete: page.is_complete,
         pager,
+        times: TimeTable::new(&*times?, &query),
         days: every_day(days, query.days.count(), ui.now),
         is_gone: detail.is_none() && query.run.is_some(),
         detail,
@@ -212,8 +221,7 @@ impl HistoryPage {
     }
 
     fn head(&self, column: Column, label: &str, classes: &str) -> Markup {
-        let sort =
-            self.query.sort.unwrap_or(Sort { column: Column::FinishedAt, direction: Direction::Descending });
+        let sort = self.query.first_sort();
         let is_current = sort.column == column;
         let mut head = Markup::raw("<th role=\"columnheader\" scope=\"col\" class=\"");
         head.text(classes).push("\"");
@@ -251,7 +259,7 @@ impl HistoryPage {
         let href = self.query.list().href();
         let fields = Fields::parse(href.split_once('?').map_or("", |(_, query)| query).as_bytes());
         let mut kept = Markup::default();
-        for name in ["status", "period", "sort", "days"] {
+        for name in ["status", "period", "filter", "sort", "days"] {
             if let Some(value) = fields.get(name) {
                 kept.push("<input type=\"hidden\" name=\"")
                     .text(name)
@@ -261,6 +269,20 @@ impl HistoryPage {
             }
         }
         kept
+    }
+
+    /// The filters that the grid begins with.
+    fn grid_filter(&self) -> String {
+        self.query.columns.in_grid().unwrap_or_default()
+    }
+
+    /// Its order, as it stands in the address.
+    fn grid_sort(&self) -> String {
+        self.query.sort_text().unwrap_or_default()
+    }
+
+    fn grid_page(&self) -> usize {
+        self.pager.page()
     }
 
     fn data_href(&self) -> String {

@@ -1,6 +1,7 @@
 //! Jobs: what waits, runs, is scheduled, retrying or dead; and what can be done about it.
 
 mod actions;
+mod again;
 mod bulk;
 mod detail;
 mod listing;
@@ -24,6 +25,7 @@ use crate::form::Fields;
 use crate::markup::Markup;
 use crate::message::Message;
 use crate::view::view;
+use again::Again;
 pub(crate) use bulk::{GroupAction, act_on_group};
 use detail::Panel;
 use listing::{Counts, Listing};
@@ -57,6 +59,7 @@ struct JobsPage {
     listing: Listing,
     panel: Option<Panel>,
     notice: Option<Message>,
+    again: Option<Again>,
 }
 
 view!(JobsPage, Jobs);
@@ -69,7 +72,8 @@ async fn load(ui: &Ui, query: JobsQuery) -> Result<JobsPage, WebError> {
     let panel = panel.map(|panel| with_neighbours(panel, &listing.rows));
     let notice = (query.notice.as_deref() == Some(NOT_REQUEUEABLE)).then(actions::invalid);
     let is_first = query.from == 0 && query.page.as_deref().is_none_or(|page| page == "1");
-    let query = JobsQuery { notice: None, ..query };
+    let again = query.again.clone();
+    let query = JobsQuery { notice: None, again: None, ..query };
     Ok(JobsPage {
         here: (is_first && !query.all).then(|| query.href()),
         counts: State::ALL.iter().map(|state| (*state, counts.of(*state))).collect(),
@@ -81,6 +85,7 @@ async fn load(ui: &Ui, query: JobsQuery) -> Result<JobsPage, WebError> {
         listing,
         panel,
         notice,
+        again,
         query,
         ui: ui.clone(),
     })
@@ -117,7 +122,13 @@ async fn raw(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
 
 /// After an action: its message, and the view that it was done from.
 async fn done(ui: &Ui, message: Message, view: JobsQuery) -> Result<Response, WebError> {
-    let back = view.href();
+    let back = match &view.again {
+        Some(again) => {
+            let told = again.fields().into_iter();
+            told.fold(view.href(), |href, (name, value)| format!("{href}&{name}={}", ui.enc(&value)))
+        }
+        None => view.href(),
+    };
     ui.done(message, &back, load(ui, view)).await
 }
 

@@ -18,7 +18,7 @@ use crate::Ui;
 use crate::display;
 use crate::error::WebError;
 use crate::form::{Fields, Name};
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 pub(crate) fn routes() -> Router {
     Router::new()
@@ -132,12 +132,12 @@ async fn retry_all(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, We
         (0, 0) => Message::warn("Nothing to retry").detail(format!("No job of {queue} is retrying.")),
         (_, 0) => Message::ok(format!("{count} put back")).detail(format!("Now waiting in {queue}.")),
         (0, left) => {
-            let why = retried.error.map_or_else(String::new, |error| format!(" Failed to {error}."));
+            let why = retried.error.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
             let left = display::counted(left, "job", "jobs");
             Message::bad("Nothing was put back").detail(format!("{left} stayed in Retry.{why}"))
         }
         (_, left) => {
-            let why = retried.error.map_or_else(String::new, |error| format!(" Failed to {error}."));
+            let why = retried.error.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
             let left = display::counted(left, "job", "jobs");
             Message::warn(format!("{count} put back")).detail(format!("{left} stayed in Retry.{why}"))
         }

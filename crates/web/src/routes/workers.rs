@@ -18,11 +18,11 @@ use crate::form::Fields;
 use crate::message::Message;
 use crate::orders::Order;
 use crate::pager::Pager;
+use crate::run_times::Usual;
 use crate::view::view;
 
 /// Running jobs on a page.
 const PER_PAGE: usize = 25;
-/// Jobs whose progress is shown: one read each.
 const SHORT_ARGS: usize = 160;
 
 pub(crate) fn routes() -> Router {
@@ -60,7 +60,6 @@ view!(WorkersPage, Workers);
 
 struct ProcessRow {
     identity: String,
-    /// Host and pid, without what tells two of the same apart.
     state: ProcessRowState,
     started_at: EpochSeconds,
     queues: Vec<String>,
@@ -88,6 +87,8 @@ struct RunningRow {
     identity: String,
     slot: String,
     run_at: EpochSeconds,
+    /// How long runs of this class usually take, and whether this one is far over it.
+    usual: Option<(String, bool)>,
     percent: Option<u8>,
     message: String,
 }
@@ -160,6 +161,7 @@ impl RunningRow {
             identity: running.identity.clone(),
             slot: running.slot.clone(),
             run_at: EpochSeconds::new(running.work.run_at as f64),
+            usual: None,
             percent: None,
             message: String::new(),
         }
@@ -196,6 +198,7 @@ async fn load(ui: &Ui, query: &WorkersQuery) -> Result<WorkersPage, WebError> {
     let page = jobs.iter().skip(pager.skip()).take(PER_PAGE);
     let mut running: Vec<RunningRow> = page.map(|job| RunningRow::new(ui, job)).collect();
     progress(ui, &mut running).await?;
+    usual_times(ui, &mut running).await?;
     let processes: Vec<ProcessRow> = states.iter().map(|state| ProcessRow::new(ui, state)).collect();
     let here = if pager.is_first() { here } else { pager.here() };
     Ok(WorkersPage {
@@ -218,6 +221,22 @@ async fn progress(ui: &Ui, rows: &mut [RunningRow]) -> Result<(), WebError> {
         let Some(status) = status else { continue };
         row.percent = status.pct.map(|pct| pct.clamp(0.0, 100.0).round() as u8);
         row.message = status.message.map(|text| display::shortened(&text, SHORT_ARGS)).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// What runs of the same classes took.
+async fn usual_times(ui: &Ui, rows: &mut [RunningRow]) -> Result<(), WebError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let times = ui.shared.run_times.get(ui.client()).await?;
+    for row in rows {
+        let usual = times.get(&row.class).and_then(Usual::of);
+        row.usual = usual.map(|usual| {
+            let is_far_over = usual.is_exceeded_by(ui.now.since(row.run_at));
+            (usual.time, is_far_over)
+        });
     }
     Ok(())
 }

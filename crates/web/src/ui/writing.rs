@@ -9,7 +9,7 @@ use super::Ui;
 use crate::display;
 use crate::live;
 use crate::markup::Markup;
-use crate::time_format::iso;
+use crate::time_format::{is_in_calendar, iso};
 
 /// What stays as it is in a path segment and in a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -69,24 +69,42 @@ impl Ui {
 
     /// A time in UTC, which the browser rewrites in its own zone (WEBC-13).
     pub(crate) fn time(&self, at: &EpochSeconds) -> Markup {
+        let written = self.shared.options.time_format.write(*at);
+        if !is_in_calendar(*at) {
+            return Markup::of(written);
+        }
         let mut time = Markup::raw("<time datetime=\"");
-        time.text(iso(*at)).push("\" data-cw-time>").text(self.shared.options.time_format.write(*at));
+        time.text(iso(*at)).push("\" data-cw-time>").text(written);
         time.raw_tail("</time>")
     }
 
     /// How long ago, or how far ahead; the browser counts on.
     pub(crate) fn relative(&self, at: &EpochSeconds) -> Markup {
+        self.counted(at, "", display::relative(*at, self.now))
+    }
+
+    /// How far ahead something is that waits, with `before` in front; or that it is due, and since when.
+    pub(crate) fn due(&self, at: &EpochSeconds, before: &str) -> Markup {
+        let mut attribute = Markup::raw(" data-cw-due=\"");
+        attribute.text(before).push("\"");
+        self.counted(at, &attribute.to_string(), display::due(*at, self.now, before))
+    }
+
+    fn counted(&self, at: &EpochSeconds, attribute: &str, text: String) -> Markup {
+        if !is_in_calendar(*at) {
+            return Markup::of(if *at > self.now { "never" } else { "since ever" });
+        }
         let mut time = Markup::raw("<time datetime=\"");
         time.text(iso(*at)).push("\" title=\"").text(self.shared.options.time_format.write(*at));
-        time.push(" UTC\"").push(live::COUNTED_BY_BROWSER).text(display::relative(*at, self.now));
+        time.push(" UTC\"").push(attribute).push(live::COUNTED_BY_BROWSER).text(text);
         time.raw_tail("</time>")
     }
 
     /// How long since; the browser counts on.
     pub(crate) fn elapsed(&self, since: &EpochSeconds) -> Markup {
         let mut span = Markup::raw("<span data-cw-since=\"");
-        span.text(format!("{:.0}", since.as_f64())).push("\"").push(live::COUNTED_BY_BROWSER);
-        span.text(display::whole(self.now.since(*since).as_secs()));
+        span.text(format!("{:.0}", since.as_f64().floor())).push("\"").push(live::COUNTED_BY_BROWSER);
+        span.text(display::whole(display::elapsed(*since, self.now)));
         span.raw_tail("</span>")
     }
 

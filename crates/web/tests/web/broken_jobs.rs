@@ -214,3 +214,69 @@ async fn queues_of_any_name_are_filtered_and_their_jobs_found_again_p_38() -> Ou
     }
     Ok(())
 }
+
+#[tokio::test]
+async fn an_entry_with_an_infinite_score_is_opened_put_back_rescheduled_killed_and_deleted() -> Outcome {
+    let site = Site::start().await?;
+    for (word, state) in [("schedule", "Scheduled"), ("retry", "Retrying"), ("dead", "Dead")] {
+        for score in ["inf", "-inf", "9000000000"] {
+            for n in 0..3 {
+                let job =
+                    format!(r#"{{"class":"OddJob","jid":"{word}{score}{n}","queue":"mail","args":[]}}"#);
+                site.redis.cli(&["ZADD", &format!("cogworker:{word}"), score, &job]);
+            }
+        }
+        let path = format!("/jobs?status={state}");
+        let page = site.get(&path).await.body;
+        assert!(!page.contains("1970") && page.contains("never"), "{page}");
+        assert_eq!(site.get("/overview").await.status, StatusCode::OK);
+        // Places shift below: an entry that stood before is gone.
+        let rows: Vec<(String, String)> = page
+            .split("data-cw-row")
+            .skip(1)
+            .map(|row| {
+                let between =
+                    |from: &str| row.split(from).nth(1).unwrap().split('"').next().unwrap().to_owned();
+                (between("name=\"entry\" value=\""), between("title=\""))
+            })
+            .collect();
+        assert_eq!(rows.len(), 9, "{page}");
+        let rows: Vec<_> = rows.into_iter().filter(|(_, jid)| jid.contains("inf")).collect();
+        let set = state.to_lowercase();
+        let run = match state {
+            "Scheduled" => "run_now",
+            "Retrying" => "retry_now",
+            _ => "retry",
+        };
+        for (at, (entry, jid)) in rows.iter().enumerate() {
+            let detail = site.get(&format!("{path}&entry={}", entry.replace(':', "%3A"))).await;
+            assert!(detail.body.contains(&format!("id=\"d-jid\">{jid}<")), "{entry}");
+            let (action, told) = match at % 3 {
+                0 => (format!("/jobs/{set}/{run}"), "1 job put back"),
+                1 => (format!("/jobs/{set}/delete"), "1 job deleted"),
+                _ if state == "Dead" => (format!("/jobs/{set}/delete"), "1 job deleted"),
+                _ => (format!("/jobs/{set}/kill"), "1 job moved to Dead"),
+            };
+            let answer = site.post_part(&action, &[("entry", entry)]).await;
+            assert!(answer.body.contains(told), "{action} {entry}: {}", answer.body);
+        }
+        let left = site.redis.cli(&["ZRANGE", &format!("cogworker:{word}"), "0", "-1"]).strings();
+        assert!(left.len() == 3 && left.iter().all(|job| job.contains("9000000000")), "{left:?}");
+        site.redis.cli(&["DEL", "cogworker:dead"]);
+    }
+    assert_eq!(site.client.queue("mail").info().await?.size, Some(6));
+    // Ticked with others, and all that match.
+    for jid in ["a", "b", "c"] {
+        let job = format!(r#"{{"class":"OddJob","jid":"{jid}","queue":"mail","args":[]}}"#);
+        site.redis.cli(&["ZADD", "cogworker:retry", "inf", &job]);
+    }
+    let page = site.get("/jobs?status=Retrying").await.body;
+    let entry = page.split("name=\"entry\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("view", "status=Retrying"), ("do", "reschedule"), ("minutes", "5"), ("entry", entry)];
+    assert!(site.post_part("/jobs/selected", &fields).await.body.contains("1 job rescheduled"));
+    let fields = [("view", "status=Retrying&class=OddJob"), ("do", "delete"), ("all", "1")];
+    let answer = site.post_part("/jobs/selected", &fields).await.body;
+    assert!(answer.contains("6 jobs deleted"), "{answer}");
+    assert_eq!(site.client.retries().size().await?, 0);
+    Ok(())
+}

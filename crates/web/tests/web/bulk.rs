@@ -1,7 +1,10 @@
 //! What is done to ticked jobs, and to all that match.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use cogworker_client::{EntryFilter, JobSet, SearchOrder};
+use cogworker_web::WebOptions;
 
 use crate::support::{Outcome, Site};
 
@@ -232,5 +235,93 @@ async fn a_full_redis_is_shown_and_can_be_emptied_p_49() -> Outcome {
     let queue =
         site.post_part("/jobs/enqueued/delete_all", &[("view", "status=Enqueued&queue=mail")]).await.body;
     assert!(queue.contains("700 jobs deleted"), "{queue}");
+    Ok(())
+}
+
+/// What the form of the banner sends, and where to: the answer to "yes".
+fn going_on(page: &str) -> Option<(String, Vec<(String, String)>)> {
+    let form = page.split("data-cw-stay").nth(1)?.split("</form>").next()?;
+    let value = |text: &str, name: &str| {
+        let value = text.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?;
+        Some(value.replace("&#38;", "&"))
+    };
+    let fields = form
+        .split("<input")
+        .skip(1)
+        .filter_map(|input| Some((value(input, "name")?, value(input, "value")?)));
+    let path = value(form, "action")?.trim_start_matches("/admin/jobs").to_owned();
+    Some((path, fields.filter(|(name, _)| !name.starts_with("ask")).collect()))
+}
+
+#[tokio::test]
+async fn what_takes_too_long_stops_says_how_far_it_came_and_can_be_gone_on_with() -> Outcome {
+    let site = Site::with(WebOptions::new().patience(Duration::ZERO)).await?;
+    fill(&site, "cogworker:dead", 1200);
+    let fields = [("view", "status=Dead&class=AJob")];
+    let part = site.post_part("/jobs/dead/delete_all", &fields).await.body;
+    for said in
+        ["250 jobs deleted", "Looked at 500 of 1,200. It stopped after 0 ms", "<b>250 jobs deleted.</b>"]
+    {
+        assert!(part.contains(said), "{said}: {part}");
+    }
+    assert!(part.contains("Delete the other dead jobs that match?"), "it is asked about as the first time");
+    let mut left = vec![site.client.dead().size().await?];
+    let mut next = going_on(&part);
+    while let Some((path, fields)) = next {
+        // From here on as without a script: the message comes over the redirect, and the offer with it.
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let answer = site.post(&path, &fields).await;
+        assert_eq!(answer.status, StatusCode::FOUND, "{path} {fields:?}");
+        let back = answer.header("location").trim_start_matches("/admin/jobs").to_owned();
+        let page = site.get(&back).await.body;
+        left.push(site.client.dead().size().await?);
+        next = going_on(&page);
+        assert_eq!(next.is_some(), back.contains("&again=dead.delete"), "{back}");
+        assert!(left.len() < 5, "it goes on for ever");
+    }
+    assert_eq!(left, [950, 700, 600], "a slice at a time, and only those that match");
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_action_can_be_gone_on_with_over_several_states_and_as_often_as_it_takes() -> Outcome {
+    let site = Site::with(WebOptions::new().patience(Duration::ZERO)).await?;
+    for (action, minutes) in [("reschedule", "30"), ("kill", ""), ("retry", ""), ("delete", "")] {
+        for key in ["schedule", "retry", "dead", "queue:a"] {
+            fill(&site, &format!("cogworker:{key}"), 700);
+        }
+        let fields = [("view", "status=All"), ("all", "1"), ("do", action), ("minutes", minutes)];
+        let mut page = site.post_part("/jobs/selected", &fields).await.body;
+        let mut times = 1;
+        while let Some((path, fields)) = going_on(&page) {
+            assert_eq!(path, "/jobs/selected");
+            let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            page = site.post_part(&path, &fields).await.body;
+            times += 1;
+            assert!(times < 20, "{action} goes on for ever");
+        }
+        let sizes = (site.client.schedule().size().await?, site.client.retries().size().await?);
+        let soon = site.redis.cli(&["ZCOUNT", "cogworker:retry", "-inf", "8000000000"]).as_int();
+        match action {
+            "reschedule" => assert_eq!((sizes, soon), ((700, 700), Some(700))),
+            _ => assert_eq!(sizes, (0, 0), "{action}"),
+        }
+        assert!(times > 2, "{action}: {times}");
+        site.redis.cli(&["FLUSHALL"]);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_group_of_errors_and_a_queue_say_that_more_is_left() -> Outcome {
+    let site = Site::with(WebOptions::new().patience(Duration::ZERO)).await?;
+    fill(&site, "cogworker:dead", 1200);
+    let fields = [("error_class", "EA"), ("message", "")];
+    let answer = site.post_part("/errors/delete", &fields).await.body;
+    assert!(answer.contains("250 jobs deleted") && answer.contains("do it again to go on"), "{answer}");
+    fill(&site, "cogworker:queue:a", 1200);
+    site.redis.cli(&["SADD", "cogworker:queues", "a"]);
+    let answer = site.post_part("/jobs/queue/delete", &[("queue", "a")]).await.body;
+    assert!(answer.contains("Queue a stays") && answer.contains("Do it again to go on."), "{answer}");
     Ok(())
 }

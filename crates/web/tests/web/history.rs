@@ -98,6 +98,19 @@ async fn the_grid_sorts_and_filters_webh_08_webh_09_webh_10_webh_13() -> Outcome
     let both = json!({"duration": slow["duration"], "class": {"type": "contains", "filter": "report"}});
     assert_eq!(filtered(both).await.0, 2);
     assert_eq!(filtered(json!([1])).await.0, 5);
+    // An address with them is the same list in the table, which says so.
+    let address = format!("/history?filter={}&sort=-duration,class", enc(&slow.to_string()));
+    let page = site.get(&address).await.body;
+    assert!(page.contains("1 to 2 of 3<") && page.contains("Remove filter Columns duration"), "{page}");
+    assert!(
+        page.contains("data-cw-sort=\"-duration,class\"") && page.contains("data-cw-filter=\"{&#34;duration")
+    );
+    assert!(page.contains("name=\"filter\" value=\"{&#34;duration"), "a form keeps it");
+    let next = page.split("rel=\"next\" href=\"/admin/jobs").nth(1).and_then(|link| link.split('"').next());
+    let next = site.get(&next.unwrap().replace("&#38;", "&")).await.body;
+    assert!(next.contains("3 to 3 of 3<"), "{next}");
+    let odd = site.get("/history?filter=%7B%22class%22%3A7%7D&sort=color,,-").await.body;
+    assert!(odd.contains("1 to 2 of 5<") && odd.contains("data-cw-filter=\"\" data-cw-sort=\"\""), "{odd}");
     Ok(())
 }
 
@@ -195,5 +208,38 @@ async fn a_record_that_cannot_be_read_breaks_neither_page_nor_data() -> Outcome 
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         assert!(answer.body.contains("Mailer"), "{path}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_class_tells_how_long_its_runs_take_without_a_script() -> Outcome {
+    let site = filled().await?;
+    assert!(!site.get("/history").await.body.contains("id=\"h-times\""), "nobody counted any");
+    let site = Site { app: site.fresh(), ..site };
+    // 90 runs up to 5 ms, 10 of 2.5 to 10 s; and a class whose name is markup.
+    for (field, value) in [
+        ("0:A::B", "90"),
+        ("7:A::B", "10"),
+        ("sum:A::B", "80090000"),
+        ("12:<b>", "1"),
+        ("sum:<b>", "4000000000"),
+    ] {
+        site.redis.cli(&["HSET", "cogworker:durations", field, value]);
+    }
+    let page = site.get("/history").await.body;
+    let table = page.split("id=\"h-times\"").nth(1).unwrap();
+    let cells = |class: &str| {
+        let from = table.find(class).unwrap_or_else(|| panic!("{class} in {table}"));
+        let row = table[from..].split("</tr>").next().unwrap();
+        let cells = row.split("<td").skip(1).map(|cell| {
+            cell.split('>').nth(1).unwrap().trim_end_matches("</td").trim_end_matches("</span").to_owned()
+        });
+        cells.collect::<Vec<_>>()
+    };
+    assert_eq!(cells(">A::B<")[..5], ["100", "2 ms", "6.3 s", "800 ms", "1 min 20 s"]);
+    assert_eq!(cells("&#60;b&#62;")[..5], ["1", "over 1 h", "over 1 h", "1 h 6 min", "1 h 6 min"]);
+    assert!(table.contains("href=\"/admin/jobs/history?status=all&#38;class=A%3A%3AB\""), "{table}");
+    let filtered = site.get("/history?class=a::").await.body;
+    assert!(filtered.contains(">A::B</a>") && !filtered.contains("class=%3Cb%3E"));
     Ok(())
 }

@@ -43,6 +43,11 @@ impl Site {
         Ok(Self { redis, client, app })
     }
 
+    /// A UI that was started just now and knows nothing of before.
+    pub(crate) fn fresh(&self) -> Router {
+        Router::new().nest(ROOT, cogworker_web::router(self.client.clone(), WebOptions::new()))
+    }
+
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let response = self.app.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();

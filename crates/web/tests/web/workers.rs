@@ -113,3 +113,46 @@ async fn a_stop_is_asked_about_where_there_is_no_script() -> Outcome {
     assert!(!site.get("/workers").await.body.contains("Stopping…"), "nothing was sent");
     Ok(())
 }
+
+/// `count` runs of a class in one bucket, which took `micros` together.
+fn ran(site: &Site, class: &str, bucket: u32, count: &str, micros: &str) {
+    let (runs, sum) = (format!("{bucket}:{class}"), format!("sum:{class}"));
+    site.redis.cli(&["HSET", "cogworker:durations", &runs, count, &sum, micros]);
+}
+
+#[tokio::test]
+async fn a_running_job_that_is_far_over_what_its_class_takes_is_marked_in_words() -> Outcome {
+    let site = Site::start().await?;
+    process(&site, "h:1:aaa", INFO, "false");
+    let now = cogworker_core::time::EpochSeconds::now().as_f64();
+    for (slot, class, since) in [
+        ("s1", "LateJob", 600.0),
+        ("s2", "UsualJob", 12.0),
+        ("s3", "NewJob", 600.0),
+        ("s4", "RareJob", 600.0),
+    ] {
+        let work = format!(
+            r#"{{"queue":"default","payload":{{"class":"{class}","jid":"jid-{slot}","args":[]}},"run_at":{:.0}}}"#,
+            now - since
+        );
+        site.redis.cli(&["HSET", "cogworker:workers:h:1:aaa", slot, &work]);
+    }
+    assert!(!site.get("/workers").await.body.contains("usual"), "no history is kept");
+    let site = Site { app: site.fresh(), ..site };
+    ran(&site, "LateJob", 7, "100", "800000000");
+    ran(&site, "UsualJob", 7, "100", "800000000");
+    ran(&site, "RareJob", 0, "4", "4000");
+    let page = site.get("/workers").await.body;
+    let row = |class: &str| {
+        let from = page.find(&format!(">{class}<")).unwrap();
+        page[from..].split("</tr>").next().unwrap().to_owned()
+    };
+    assert!(row("LateJob").contains("<span class=\"usual t-warn\">far over the usual 8 s<"), "{page}");
+    assert!(
+        row("UsualJob").contains("<span class=\"usual\">usually 8 s<") && !row("UsualJob").contains("t-warn")
+    );
+    for unknown in ["NewJob", "RareJob"] {
+        assert!(!row(unknown).contains("usual"), "{unknown}: too few runs to tell");
+    }
+    Ok(())
+}

@@ -17,7 +17,7 @@ impl Engine {
         let Some(shutdown) = &mut self.stopping else { return false };
         self.settler.hand_over_refused(self.redis.keys());
         let running = self.slots.busy();
-        let held = !self.buffer.is_empty() || self.fetch.is_some() || self.waits.any_under_way();
+        let held = !self.buffer.is_empty() || !self.fetches.is_empty() || self.waits.any_under_way();
         match shutdown.advance(running, self.slots.tasks_are_gone(), held || !self.settler.is_empty()) {
             ShutdownStep::Wait => false,
             ShutdownStep::CancelJobs => {

@@ -8,12 +8,15 @@ use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, Fetched, Held};
 use tracing::{error, warn};
 
-use super::{Engine, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
+use super::{Engine, Fetch, REFUSED_PAUSE, RETRY_PAUSE, STARVED_AFTER};
 use crate::engine::claim::Claim;
 use crate::engine::outcome::Outcome;
 use crate::engine::slots::Running;
 use crate::engine::waits::WaitEnd;
 use crate::engine::within::within;
+
+/// Fetches under way at a time, where jobs are taken ahead.
+const MOST_FETCHES: usize = 2;
 
 impl Engine {
     /// True when no slot has become free for so long that others can run what is taken ahead here
@@ -30,7 +33,7 @@ impl Engine {
         let wanted = self.slots.free() + self.surplus();
         // Settling must keep up: what waits there is held on the list too.
         let unsettled = self.settler.waiting().saturating_sub(scripts::BATCH_LIMIT);
-        wanted.saturating_sub(self.buffer.len() + unsettled)
+        wanted.saturating_sub(self.buffer.len() + unsettled + self.fetches.asked())
     }
 
     /// How many jobs to take ahead of the free slots. None by basic fetch: a crash would lose them.
@@ -43,11 +46,12 @@ impl Engine {
 
     pub(super) fn plan_fetch(&mut self) {
         let now = Instant::now();
-        if self.fetch.is_some()
-            || !self.takes_jobs()
-            || now < self.fetch_not_before
-            || self.settler.fate_is_open()
-        {
+        if !self.takes_jobs() || now < self.fetch_not_before || self.settler.fate_is_open() {
+            return;
+        }
+        let surplus = self.surplus();
+        // One is enough where nothing is taken ahead.
+        if self.fetches.count() >= if surplus > 0 { MOST_FETCHES } else { 1 } {
             return;
         }
         self.hungry |= self.queues.admit(now);
@@ -59,31 +63,29 @@ impl Engine {
             return;
         }
         let room = self.room();
-        let idle_slots = self.slots.free() > self.buffer.len();
-        // Small surpluses are not worth a call of their own while every slot has work.
-        if room == 0 || (!idle_slots && room * 2 < self.surplus()) {
+        let idle_slots = self.slots.free().saturating_sub(self.buffer.len() + self.fetches.asked());
+        // Small surpluses are not worth a call of their own while every slot has work, and one call
+        // does not take what the next could bring while the jobs of the first run.
+        let share = surplus.div_ceil(MOST_FETCHES);
+        if room == 0 || (idle_slots == 0 && room < share) {
             return;
         }
-        self.fetch_order = self.queues.draw_order();
-        if self.fetch_order.is_empty() {
+        let order = self.queues.draw_order();
+        if order.is_empty() {
             self.hungry = false;
             return;
         }
-        self.fetch_asked = room.min(scripts::BATCH_LIMIT);
-        self.fetch_begun = now;
-        self.fetch_held = self.held;
-        let names: Vec<Arc<str>> =
-            self.fetch_order.iter().map(|index| self.queues.name(*index).clone()).collect();
-        let (redis, identity, asked) = (self.redis.clone(), self.identity.clone(), self.fetch_asked);
+        let asked = room.min(share.max(idle_slots)).min(scripts::BATCH_LIMIT);
+        let names: Vec<Arc<str>> = order.iter().map(|index| self.queues.name(*index).clone()).collect();
+        let (redis, identity) = (self.redis.clone(), self.identity.clone());
         let (held, limit) = (self.held, self.limits.stuck_call);
-        self.fetch = Some(Box::pin(async move {
+        self.fetches.add(Fetch { order, asked, begun: now, held }, async move {
             let call = scripts::fetch_jobs(&redis, &identity, held, &names, asked);
             within("fetching jobs", limit, call, redis.reset()).await
-        }));
+        });
     }
 
-    pub(super) fn fetched(&mut self, result: Result<Fetched, RedisError>) {
-        self.fetch = None;
+    pub(super) fn fetched(&mut self, fetch: Fetch, result: Result<Fetched, RedisError>) {
         self.pulse.fetched(result.is_ok(), self.pulse.now());
         let fetched = match result {
             Ok(fetched) => fetched,
@@ -96,9 +98,9 @@ impl Engine {
             }
         };
         self.outage.recovered("fetching jobs");
-        self.pace.answered(self.fetch_begun.elapsed());
+        self.pace.answered(fetch.begun.elapsed());
         for refused in &fetched.errors {
-            if let Some(index) = self.fetch_order.get(refused.queue) {
+            if let Some(index) = fetch.order.get(refused.queue) {
                 let name = self.queues.name(*index).clone();
                 error!(queue = &*name, "failed to read a queue: {}", refused.error);
                 self.queues.bar(*index, Instant::now() + REFUSED_PAUSE);
@@ -108,18 +110,18 @@ impl Engine {
             self.queues.set_paused(index, false);
         }
         for position in &fetched.paused {
-            if let Some(index) = self.fetch_order.get(*position).copied() {
+            if let Some(index) = fetch.order.get(*position).copied() {
                 self.queues.set_paused(index, true);
             }
         }
         // Everything that waits has been taken when less came than was asked for.
-        self.hungry = fetched.count() >= self.fetch_asked;
+        self.hungry = fetched.count() >= fetch.asked;
         for taken in fetched.taken {
-            let Some(index) = self.fetch_order.get(taken.queue) else { continue };
+            let Some(index) = fetch.order.get(taken.queue) else { continue };
             let queue = self.queues.name(*index).clone();
             for raw in taken.jobs {
-                if !self.was_adopted(&raw, self.fetch_begun, self.fetch_held) {
-                    self.buffer.push_back(Claim { raw, queue: queue.clone(), held: self.fetch_held });
+                if !self.was_adopted(&raw, fetch.begun, fetch.held) {
+                    self.buffer.push_back(Claim { raw, queue: queue.clone(), held: fetch.held });
                 }
             }
         }

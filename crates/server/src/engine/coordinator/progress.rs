@@ -33,7 +33,7 @@ impl Engine {
             Activity::Quiet
         } else if self.fencing.is_some() {
             Activity::SteppedBack
-        } else if self.fetch.is_some() {
+        } else if !self.fetches.is_empty() {
             Activity::Fetching
         } else if self.slots.free() == 0 {
             Activity::Full

@@ -5,6 +5,7 @@ use cogworker_client::history::{Column, Condition, Direction, HistoryQuery};
 use cogworker_core::formats::RunStatus;
 use cogworker_core::time::EpochSeconds;
 
+use super::column_filters::ColumnFilters;
 use crate::Ui;
 use crate::form::{Fields, Href};
 
@@ -91,6 +92,21 @@ pub(super) struct Sort {
     pub(super) direction: Direction,
 }
 
+/// An order by more columns is nobody's.
+const MOST_SORTS: usize = 8;
+
+impl Sort {
+    fn parse(text: &str) -> Option<Self> {
+        let direction = if text.starts_with('-') { Direction::Descending } else { Direction::Ascending };
+        column(text.trim_start_matches('-')).map(|column| Self { column, direction })
+    }
+
+    fn text(self) -> String {
+        let sign = if self.direction == Direction::Descending { "-" } else { "" };
+        format!("{sign}{}", name(self.column))
+    }
+}
+
 /// A column by the name that addresses and the grid have for it.
 pub(super) fn column(name: &str) -> Option<Column> {
     Some(match name {
@@ -131,7 +147,10 @@ pub(super) struct RunsQuery {
     /// In UTC, as a form's field writes it: `2026-11-30T02:00`.
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
-    pub(super) sort: Option<Sort>,
+    /// Of the columns, as the grid has them.
+    pub(super) columns: ColumnFilters,
+    /// The first counts most; none is the newest first.
+    pub(super) sort: Vec<Sort>,
     pub(super) days: Days,
     pub(super) page: Option<String>,
     /// The run that is open: its job, and when it ended.
@@ -145,10 +164,7 @@ impl RunsQuery {
         let days = fields.get("days").and_then(|name| Days::ALL.into_iter().find(|it| it.name() == name));
         let text = |name| fields.get(name).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let time = |name| text(name).filter(|text| moment(text).is_some());
-        let sort = fields.get("sort").and_then(|sort| {
-            let direction = if sort.starts_with('-') { Direction::Descending } else { Direction::Ascending };
-            column(sort.trim_start_matches('-')).map(|column| Sort { column, direction })
-        });
+        let sort = fields.get("sort").into_iter().flat_map(|sort| sort.split(',')).filter_map(Sort::parse);
         let at = fields.get("at").and_then(|at| at.parse().ok()).filter(|at: &f64| at.is_finite());
         Self {
             status: status(fields),
@@ -159,7 +175,8 @@ impl RunsQuery {
             period,
             from: time("from"),
             to: time("to"),
-            sort,
+            columns: ColumnFilters::parse(fields.get("filter")),
+            sort: sort.take(MOST_SORTS).collect(),
             days: days.unwrap_or_default(),
             page: fields.owned("page"),
             run: fields.owned("run").zip(at),
@@ -167,10 +184,6 @@ impl RunsQuery {
     }
 
     pub(super) fn href(&self) -> String {
-        let sort = self.sort.map(|sort| {
-            let sign = if sort.direction == Direction::Descending { "-" } else { "" };
-            format!("{sign}{}", name(sort.column))
-        });
         Href::new("/history")
             .with("status", self.status.map_or("all", RunStatus::name))
             .with_some("jid", self.jid.as_ref())
@@ -180,12 +193,19 @@ impl RunsQuery {
             .with_some("period", self.period.map(Period::name))
             .with_some("from", self.from.as_ref())
             .with_some("to", self.to.as_ref())
-            .with_some("sort", sort)
+            .with_some("filter", self.columns.text())
+            .with_some("sort", self.sort_text())
             .with_some("days", (self.days != Days::default()).then(|| self.days.name()))
             .with_some("page", self.page.as_ref())
             .with_some("run", self.run.as_ref().map(|run| run.0.as_str()))
             .with_some("at", self.run.as_ref().map(|run| run.1.to_string()))
             .done()
+    }
+
+    /// The order, as it stands in the address.
+    pub(super) fn sort_text(&self) -> Option<String> {
+        let sort: Vec<String> = self.sort.iter().map(|sort| sort.text()).collect();
+        (!sort.is_empty()).then(|| sort.join(","))
     }
 
     /// From the beginning, with nothing open.
@@ -213,21 +233,30 @@ impl RunsQuery {
         Self { run: Some((jid.to_owned(), at.as_f64())), ..self.clone() }
     }
 
+    pub(super) fn of_class(&self, class: &str) -> Self {
+        Self { class: Some(class.to_owned()), ..self.list() }
+    }
+
     pub(super) fn sorted(&self, column: Column) -> Self {
-        let current =
-            self.sort.unwrap_or(Sort { column: Column::FinishedAt, direction: Direction::Descending });
+        let current = self.first_sort();
         let direction = match (current.column == column, current.direction) {
             (true, Direction::Descending) => Direction::Ascending,
             (true, Direction::Ascending) => Direction::Descending,
             (false, _) if matches!(column, Column::FinishedAt | Column::Duration) => Direction::Descending,
             (false, _) => Direction::Ascending,
         };
-        Self { sort: Some(Sort { column, direction }), ..self.list() }
+        Self { sort: vec![Sort { column, direction }], ..self.list() }
+    }
+
+    /// What the order begins with.
+    pub(super) fn first_sort(&self) -> Sort {
+        let newest = Sort { column: Column::FinishedAt, direction: Direction::Descending };
+        self.sort.first().copied().unwrap_or(newest)
     }
 
     pub(super) fn is_filtered(&self) -> bool {
         let texts = [&self.jid, &self.class, &self.queue, &self.text, &self.from, &self.to];
-        self.period.is_some() || texts.into_iter().any(Option::is_some)
+        self.period.is_some() || self.columns.names().is_some() || texts.into_iter().any(Option::is_some)
     }
 
     /// What is asked of the history; its order and its part are added to it.
@@ -257,6 +286,7 @@ impl RunsQuery {
         let until = self.to.as_ref().and_then(|to| moment(to)).map(|to| to + 60.0);
         let since = since.map(Condition::GreaterThanOrEqual);
         let until = until.map(Condition::LessThan);
+        query = self.columns.apply(query);
         query.all_of(Column::FinishedAt, since.into_iter().chain(until))
     }
 
@@ -272,7 +302,8 @@ impl RunsQuery {
         chip("Queue", &self.queue, Self { queue: None, ..list.clone() });
         chip("Text", &self.text, Self { text: None, ..list.clone() });
         chip("From", &self.from, Self { from: None, ..list.clone() });
-        chip("To", &self.to, Self { to: None, ..list });
+        chip("To", &self.to, Self { to: None, ..list.clone() });
+        chip("Columns", &self.columns.names(), Self { columns: ColumnFilters::default(), ..list });
         chips
     }
 }
@@ -299,7 +330,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_as_it_is_written() {
-        let text = "/history?status=failed&jid=j&class=A%3A%3AB&queue=a%2Fb&q=x%20y&period=day&from=2026-11-30T02%3A00&sort=-duration&days=week&page=2&run=j&at=1.5";
+        let text = "/history?status=failed&jid=j&class=A%3A%3AB&queue=a%2Fb&q=x%20y&period=day&from=2026-11-30T02%3A00&filter=%7B%22error%22%3A%7B%22filter%22%3A%22a%26b%22%2C%22type%22%3A%22contains%22%7D%7D&sort=-duration%2Cclass&days=week&page=2&run=j&at=1.5";
         assert_eq!(query(text.split_once('?').unwrap().1).href(), text);
     }
 

@@ -9,6 +9,7 @@ use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
 
+use super::again::Again;
 use super::bulk::{self, Reach};
 use super::place::{Place, Target};
 use super::query::{JobsQuery, State};
@@ -16,7 +17,7 @@ use crate::Ui;
 use crate::display;
 use crate::error::WebError;
 use crate::form::Fields;
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 /// A week (WEBJ-10).
 const LONGEST_MINUTES: u64 = 10_080;
@@ -36,7 +37,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    fn parse(word: &str, fields: &Fields) -> Option<Self> {
+    pub(super) fn parse(word: &str, fields: &Fields) -> Option<Self> {
         Some(match word {
             "retry" | "retry_now" | "run_now" => Self::Run,
             "reschedule" => Self::Reschedule(minutes(fields)),
@@ -52,6 +53,16 @@ impl Action {
             Self::Run => matches!(state, State::Scheduled | State::Retrying | State::Dead),
             Self::Reschedule(_) | Self::Kill => matches!(state, State::Scheduled | State::Retrying),
             Self::Delete => !matches!(state, State::All | State::Running),
+        }
+    }
+
+    /// As forms and paths name it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Run => "retry",
+            Self::Reschedule(_) => "reschedule",
+            Self::Kill => "kill",
+            Self::Delete => "delete",
         }
     }
 
@@ -152,7 +163,7 @@ pub(super) async fn one(
     if all {
         let mut reach = view.list();
         reach.state = state;
-        return bulk::run(&ui, action, &Reach::new(reach), view).await;
+        return bulk::run(&ui, action, Reach::new(reach, Again::of(&fields)), view).await;
     }
     let (place, raw) = match named(&ui, state, &fields).await? {
         Ok(entry) => entry,
@@ -245,8 +256,8 @@ pub(super) async fn selected(ui: Ui, body: Bytes) -> Result<Response, WebError> 
         return Err(WebError::BadRequest("the field do must be retry, reschedule, kill or delete".into()));
     };
     if fields.get("all").is_some() {
-        let reach = Reach::new(view.list());
-        return bulk::run(&ui, action, &reach, JobsQuery { all: false, ..view }).await;
+        let reach = Reach::new(view.list(), Again::of(&fields));
+        return bulk::run(&ui, action, reach, JobsQuery { all: false, ..view }).await;
     }
     let mut targets = Vec::new();
     for entry in fields.all("entry").take(MOST_TICKED) {
@@ -300,7 +311,7 @@ fn selected_message(
         detail.push(format!("{} {verb}, and {what} {rest}.", display::number(stay)));
     }
     if let Some(error) = error {
-        detail.push(format!("Failed to {error}."));
+        detail.push(failed_to(error));
     }
     let detail: Vec<String> = detail.into_iter().filter(|line| !line.is_empty()).collect();
     let title = if done == all {

@@ -2,6 +2,7 @@
 
 use cogworker_client::EntryFilter;
 
+use super::again::Again;
 use super::place::{Place, Target};
 use crate::Ui;
 use crate::form::{Fields, Href};
@@ -71,6 +72,11 @@ impl State {
             Self::Dead => "st--bad",
             _ => "",
         }
+    }
+
+    /// True where jobs stand in a sorted set.
+    pub(super) fn has_scores(self) -> bool {
+        matches!(self, Self::Scheduled | Self::Retrying | Self::Dead)
     }
 
     /// Where its jobs are, in a sentence.
@@ -151,6 +157,8 @@ pub(crate) struct JobsQuery {
     pub(super) all: bool,
     /// Told once.
     pub(super) notice: Option<String>,
+    /// What was not done to all of them, told once too.
+    pub(super) again: Option<Again>,
     /// No part of the address: what is in args is not searched.
     pub(super) hides_args: bool,
 }
@@ -174,6 +182,7 @@ impl JobsQuery {
             entry: fields.get("entry").and_then(|entry| entry.parse().ok()),
             all: fields.get("all").is_some(),
             notice: fields.owned("notice"),
+            again: Again::of(fields),
             hides_args: false,
         }
     }
@@ -230,7 +239,16 @@ impl JobsQuery {
 
     /// The same list from its beginning, with nothing open.
     pub(super) fn list(&self) -> Self {
-        Self { from: 0, page: None, selected: None, entry: None, all: false, notice: None, ..self.clone() }
+        Self {
+            from: 0,
+            page: None,
+            selected: None,
+            entry: None,
+            all: false,
+            notice: None,
+            again: None,
+            ..self.clone()
+        }
     }
 
     /// The same, with nothing open.

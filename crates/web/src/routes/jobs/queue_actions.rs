@@ -6,13 +6,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use cogworker_core::redis::RedisError;
 
-use super::bulk::PATIENCE;
 use super::query::JobsQuery;
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
 use crate::form::{Fields, Name};
-use crate::message::Message;
+use crate::message::{Message, failed_to};
 
 /// `/jobs/queue/{action}`: pause, resume or delete the queue that the field `queue` names.
 pub(super) async fn act(ui: Ui, Name(action): Name, body: Bytes) -> Result<Response, WebError> {
@@ -53,7 +52,7 @@ async fn delete(ui: &Ui, name: &str) -> Message {
     let mut deleted = 0;
     let mut empty = async || -> Result<bool, RedisError> {
         let mut left = queue.info().await?.size.unwrap_or(0);
-        while left > 0 && began.elapsed() < PATIENCE {
+        while left > 0 && began.elapsed() < ui.shared.options.patience {
             let slice = queue.clear_slice(left).await?;
             deleted += slice.deleted;
             left = if slice.found == 0 { 0 } else { left.saturating_sub(slice.found) };
@@ -70,8 +69,9 @@ async fn delete(ui: &Ui, name: &str) -> Message {
             display::counted(deleted, "job", "jobs")
         )),
         Err(error) => Message::bad(format!("Queue {name} stays")).detail(format!(
-            "{} deleted, then it failed to {error}.",
-            display::counted(deleted, "job", "jobs")
+            "{} deleted. {}",
+            display::counted(deleted, "job", "jobs"),
+            failed_to(error)
         )),
     }
 }

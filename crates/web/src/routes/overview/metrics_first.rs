@@ -157,7 +157,7 @@ fn metrics(
     let shown = |value: Option<u64>| value.map_or_else(|| "n/a".to_owned(), display::number);
     let timed = |text: &str, at: Option<EpochSeconds>, otherwise: &str| match at {
         // What should have been moved by now is not "next".
-        Some(at) if text == "next" && at < ui.now => format!("due {}", ui.relative(&at)),
+        Some(at) if text == "next" => ui.due(&at, "next ").to_string(),
         Some(at) => format!("{text} {}", ui.relative(&at)),
         None => otherwise.to_owned(),
     };
