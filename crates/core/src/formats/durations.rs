@@ -9,7 +9,6 @@ pub const DURATION_BOUNDS: [f64; 12] =
 
 /// What is counted of the runs of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[non_exhaustive]
 pub struct Durations {
     /// How many runs ended in each bucket: as many as [`DURATION_BOUNDS`], and those that took longer.
     pub counts: [u64; DURATION_BOUNDS.len() + 1],
