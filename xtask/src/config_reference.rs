@@ -191,7 +191,9 @@ fn flags(fields: &[Item]) -> String {
 
 fn web_options(functions: &[Item]) -> String {
     let mut table = "| `WebOptions` | Meaning |\n|---|---|\n".to_owned();
-    for function in functions.iter().filter(|function| function.name != "new") {
+    let is_setting =
+        |function: &&Item| function.name != "new" && !function.attributes.contains("doc(hidden)");
+    for function in functions.iter().filter(is_setting) {
         // A link of rustdoc's leads nowhere here.
         let doc = function.doc.replace("[`Session`](crate::Session)", "`Session`");
         table.push_str(&cells(&[&format!("`{}`", function.name), &doc]));

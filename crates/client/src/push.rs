@@ -83,7 +83,11 @@ impl Client {
     /// is pushed; so a bad one means that nothing was. If Redis fails on the way, the error
     /// ([`ClientError::Bulk`]) says of each job whether it is pushed, perhaps pushed, or not pushed.
     pub async fn push_bulk<J: Job>(&self, jobs: &[J]) -> Result<Vec<Option<Jid>>, ClientError> {
-        self.push_all(jobs.iter().map(NewJob::of).collect()).await
+        let mut ready = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            ready.push(self.made_ready(NewJob::of(job)).await?);
+        }
+        self.push_ready(ready).await
     }
 
     /// Like [`push_bulk`](Self::push_bulk), for jobs of any classes.
@@ -91,12 +95,21 @@ impl Client {
     /// # Errors
     /// As [`push_bulk`](Self::push_bulk).
     pub async fn push_all(&self, jobs: Vec<NewJob>) -> Result<Vec<Option<Jid>>, ClientError> {
-        let total = jobs.len();
-        let mut ready = Vec::with_capacity(total);
+        let mut ready = Vec::with_capacity(jobs.len());
         for job in jobs {
-            // As bytes: a million jobs with all their fields apart would be a gigabyte.
-            ready.push(self.pass(job).await?.map(|(job, prepared)| self.ready(&job, prepared)));
+            ready.push(self.made_ready(job).await?);
         }
+        self.push_ready(ready).await
+    }
+
+    /// As bytes: a million jobs with all their fields apart would be a gigabyte, and each is freed before
+    /// the next is made. `None` for one that a middleware stopped.
+    async fn made_ready(&self, job: NewJob) -> Result<Option<Ready>, ClientError> {
+        Ok(self.pass(job).await?.map(|(job, prepared)| self.ready(&job, prepared)))
+    }
+
+    async fn push_ready(&self, ready: Vec<Option<Ready>>) -> Result<Vec<Option<Jid>>, ClientError> {
+        let total = ready.len();
         let places = ready.iter().map(|job| job.as_ref().map(|ready| ready.prepared.jid.clone())).collect();
         let mut bulk = Bulk { results: vec![None; total], batched: Vec::new(), passed: places };
         let mut batch = Batch::new(self.redis(), self.settings());

@@ -77,6 +77,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
             Step::Fill => fill(options).await,
             Step::Run => match options.workload.as_str() {
                 "push_1" => pushes::one_by_one(options).await,
+                "push_1_bare" => pushes::bare(options).await,
                 "push_50" => pushes::concurrent(options).await,
                 "push_bulk" => pushes::bulk(options).await,
                 "drain" | "drain_fail" | "drain_full" => drains::drain(options).await,

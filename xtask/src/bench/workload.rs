@@ -65,6 +65,7 @@ impl Workload {
         let drain = |name, jobs, concurrency| Self { name, jobs, concurrency, ..BASE };
         vec![
             push("push_1", jobs / 5, PinnedRate),
+            Self { peers: Peers::None, ..push("push_1_bare", jobs / 5, PinnedRate) },
             push("push_50", jobs * 2 / 5, Rate),
             push("push_bulk", jobs, Rate),
             Self { measure: RateAndCosts, ..drain("drain_c10", jobs, 10) },
@@ -117,7 +118,10 @@ mod tests {
 
     #[test]
     fn parts_of_names_choose_and_the_long_one_must_be_named() {
-        assert_eq!(names(&["push_", "delayed_10k"]), ["push_1", "push_50", "push_bulk", "delayed_10k"]);
+        assert_eq!(
+            names(&["push_", "delayed_10k"]),
+            ["push_1", "push_1_bare", "push_50", "push_bulk", "delayed_10k"]
+        );
         assert_eq!(names(&["drain_10m"]), ["drain_10m"]);
         assert!(!names(&[]).contains(&"drain_10m"));
     }

@@ -3,6 +3,9 @@
 use std::time::Instant;
 
 use cogworker_client::{Client, ClientError};
+use cogworker_core::new_job::NewJob;
+use cogworker_core::redis::Call;
+use cogworker_core::time::EpochSeconds;
 
 use super::{NoopJob, Options, connect, say, told_to_end};
 use crate::demo::Outcome;
@@ -15,6 +18,21 @@ pub(super) async fn one_by_one(options: &Options) -> Outcome {
     say("ready")?;
     let begun = Instant::now();
     push(&client, options.jobs).await?;
+    finish(begun, options.jobs).await
+}
+
+/// The same bytes by the bare Redis client that ours is built on: what a push cannot be faster than.
+pub(super) async fn bare(options: &Options) -> Outcome {
+    let client = connect(options).await?;
+    let mut job = NewJob::of(&NoopJob::usual());
+    job.prepare(EpochSeconds::now())?;
+    let payload = job.payload(Some(EpochSeconds::now()));
+    say("ready")?;
+    let begun = Instant::now();
+    for _ in 0..options.jobs {
+        let call = Call::new().key(client.redis().keys().queue("default")).arg(payload.clone());
+        client.redis().command("LPUSH", call).await?;
+    }
     finish(begun, options.jobs).await
 }
 
