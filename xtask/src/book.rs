@@ -8,28 +8,34 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::docs_check::{CONTENTS, listed_pages};
 use crate::markdown::{Link, links, normal, relinked};
 use crate::step::{self, TaskError};
+use crate::tools::Tool;
 use crate::workspace::{self, TextFile};
 
 const STEP: &str = "book";
-/// Any of this series will do where one is installed; the last part is what is installed elsewhere.
-const SERIES: &str = "mdbook v0.5.";
-const VERSION: &str = "0.5.4";
+const MDBOOK: Tool = Tool {
+    package: "mdbook",
+    version: "0.5.4",
+    asked: &["--version"],
+    says: "mdbook v0.5.",
+    // Without its server and search.
+    args: &["--no-default-features"],
+};
 
 pub(crate) fn run() -> Result<(), TaskError> {
     step::announce(STEP);
-    let mdbook = ensure().map_err(|why| TaskError::Task { step: STEP, source: why.into() })?;
+    let mdbook = MDBOOK.ensure(STEP)?;
     build(&mdbook)
 }
 
 /// As a step of the tests: where there is no mdBook and none can be had it says so and goes on, but not in CI.
 pub(crate) fn test() -> Result<(), TaskError> {
     step::announce(STEP);
-    match ensure() {
+    match MDBOOK.find_or_install() {
         Ok(mdbook) => build(&mdbook),
         Err(why) if env::var_os("CI").is_some() => Err(TaskError::Task { step: STEP, source: why.into() }),
         Err(why) => {
@@ -37,38 +43,6 @@ pub(crate) fn test() -> Result<(), TaskError> {
             Ok(())
         }
     }
-}
-
-/// mdBook from `PATH`, else from `target/tools`, where it is put.
-fn ensure() -> Result<PathBuf, String> {
-    let tools = workspace::target().join("tools");
-    let own = tools.join("bin/mdbook");
-    if let Some(found) = [PathBuf::from("mdbook"), own.clone()].into_iter().find(|program| is_fit(program)) {
-        return Ok(found);
-    }
-    // Without its server and search, and unoptimised: it is built once and runs for a second.
-    let args = ["install", "mdbook", "--version", VERSION, "--locked", "--no-default-features", "--debug"];
-    println!("$ cargo {} --root {}", args.join(" "), tools.display());
-    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(args)
-        .arg("--root")
-        .arg(&tools)
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env_remove("CARGO_TARGET_DIR")
-        .current_dir(env::temp_dir()) // not under this workspace's settings
-        .stdin(Stdio::null())
-        .status();
-    let status = status.map_err(|error| format!("install mdbook {VERSION}: {error}"))?;
-    if status.success() && is_fit(&own) {
-        Ok(own)
-    } else {
-        Err(format!("install mdbook {VERSION}: cargo install ended with {status}"))
-    }
-}
-
-fn is_fit(program: &Path) -> bool {
-    let said = Command::new(program).arg("--version").output();
-    said.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).starts_with(SERIES))
 }
 
 fn build(mdbook: &Path) -> Result<(), TaskError> {

@@ -123,7 +123,12 @@ fn compiled_findings(page: &TextFile, sources: &[TextFile]) -> Vec<String> {
     let kinds: Vec<&str> = fences.collect();
     let (path, mut findings) = (page.path.display(), Vec::new());
     let included = format!("#[doc = include_str!(\"../../../{path}\")]");
-    if !kinds.is_empty() && !sources.iter().any(|file| file.text.contains(&included)) {
+    let root = page.path.parent().unwrap_or(Path::new("")).join("src/lib.rs");
+    let compiled = sources.iter().any(|file| {
+        file.text.contains(&included)
+            || file.path == root && file.text.contains("#![doc = include_str!(\"../README.md\")]")
+    });
+    if !kinds.is_empty() && !compiled {
         findings.push(format!("{path}: no crate compiles its samples"));
     }
     if kinds.iter().any(|kind| kind.contains("ignore")) {

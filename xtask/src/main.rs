@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod api;
 mod assets;
 mod bench;
 mod book;
@@ -14,19 +15,25 @@ mod browser;
 mod config_reference;
 mod debian;
 mod demo;
+mod deny;
 mod docs_check;
+mod features;
 mod fmt;
 mod item_docs;
 mod lint;
 mod lua_check;
 mod lua_script;
 mod markdown;
+mod msrv;
+mod package;
 mod redis;
+mod release_check;
 mod scale;
 mod seed_demo;
 mod soak;
 mod step;
 mod test;
+mod tools;
 mod workspace;
 
 use step::TaskError;
@@ -72,6 +79,18 @@ enum Task {
     ConfigReference,
     /// Build the guide as a book, in target/book
     Book,
+    /// Check the public API of each crate against its listing in api/
+    Api(api::Options),
+    /// Check every feature by itself, by cargo-hack
+    Features,
+    /// Check the dependencies' licences, origins and known defects, by cargo-deny
+    Deny,
+    /// Check the oldest Rust that the crates name
+    Msrv,
+    /// Check what would be published, without publishing it
+    Package(package::Options),
+    /// Check all that a release needs and `test` does not check
+    ReleaseCheck(release_check::Options),
 }
 
 fn main() -> ExitCode {
@@ -95,6 +114,12 @@ fn main() -> ExitCode {
         Task::DocsCheck => docs_check::run(),
         Task::ConfigReference => config_reference::run(),
         Task::Book => book::run(),
+        Task::Api(options) => api::run(&options),
+        Task::Features => features::run(),
+        Task::Deny => deny::run(),
+        Task::Msrv => msrv::run(),
+        Task::Package(options) => package::run(&options),
+        Task::ReleaseCheck(options) => release_check::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use cogworker_testing::{RedisBinaryError, TestRedisError};
@@ -54,16 +54,42 @@ fn list(findings: &[String]) -> String {
     findings.iter().map(|finding| format!("  {finding}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A cargo command of a task.
+/// A command of a task.
 pub(crate) struct Step {
     name: &'static str,
-    args: Vec<&'static str>,
+    /// `None` for cargo.
+    program: Option<PathBuf>,
+    args: Vec<String>,
+    /// `None` for the workspace's.
+    folder: Option<PathBuf>,
     environment: Vec<(&'static str, OsString)>,
 }
 
 impl Step {
-    pub(crate) fn cargo(name: &'static str, args: &[&'static str]) -> Self {
-        Self { name, args: args.to_vec(), environment: Vec::new() }
+    pub(crate) fn cargo(name: &'static str, args: &[&str]) -> Self {
+        Self { name, program: None, args: owned(args), folder: None, environment: Vec::new() }
+    }
+
+    /// Another program, such as one of [`crate::tools`].
+    pub(crate) fn program(name: &'static str, program: &Path, args: &[&str]) -> Self {
+        Self {
+            name,
+            program: Some(program.to_owned()),
+            args: owned(args),
+            folder: None,
+            environment: Vec::new(),
+        }
+    }
+
+    /// Where it runs.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.folder = Some(folder.to_owned());
+        self
+    }
+
+    pub(crate) fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
     }
 
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
@@ -90,10 +116,23 @@ impl Step {
         status.is_ok_and(|status| status.success())
     }
 
+    /// Runs the command, shows nothing but its errors, and returns what it printed.
+    pub(crate) fn output(&self) -> Result<String, TaskError> {
+        let output = self.command().stderr(Stdio::inherit()).output();
+        let output =
+            output.map_err(|source| TaskError::Run { step: self.name, command: self.shown(), source })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        Err(TaskError::Command { step: self.name, command: self.shown(), status: output.status })
+    }
+
     fn command(&self) -> Command {
         // The cargo that runs this task, so that a toolchain chosen by the caller holds for every step.
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(&self.args).envs(self.environment.iter().cloned()).current_dir(workspace::root());
+        let program = self.program.clone().or_else(|| env::var_os("CARGO").map(PathBuf::from));
+        let mut command = Command::new(program.unwrap_or_else(|| "cargo".into()));
+        command.args(&self.args).envs(self.environment.iter().cloned());
+        command.current_dir(self.folder.clone().unwrap_or_else(workspace::root));
         // Set by `cargo run` for this program alone; handed on, it would make crates look changed.
         for (name, _) in env::vars_os() {
             let text = name.to_string_lossy();
@@ -112,10 +151,17 @@ impl Step {
             let quote = if value.contains(' ') { "'" } else { "" };
             words.push(format!("{name}={quote}{value}{quote}"));
         }
-        words.push("cargo".to_owned());
-        words.extend(self.args.iter().map(|arg| (*arg).to_owned()));
+        if let Some(folder) = &self.folder {
+            words.insert(0, format!("cd {} &&", folder.display()));
+        }
+        words.push(self.program.as_ref().map_or("cargo".to_owned(), |program| program.display().to_string()));
+        words.extend(self.args.iter().cloned());
         words.join(" ")
     }
+}
+
+fn owned(args: &[&str]) -> Vec<String> {
+    args.iter().map(|arg| (*arg).to_owned()).collect()
 }
 
 /// Names a check that runs inside this program, as [`Step::run`] does with a command.

@@ -6,7 +6,7 @@ use clap::Args;
 use cogworker_testing::RedisBinary;
 
 use crate::step::{Step, TaskError};
-use crate::{book, browser, docs_check, fmt, lint, lua_check, soak};
+use crate::{api, book, browser, docs_check, fmt, lint, lua_check, soak};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -48,6 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
         Step::cargo("rustdoc", &["doc", "--workspace", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?;
+        api::run(&api::Options::default())?;
         book::test()?;
     }
     println!("\nall passed in {:.1} s", start.elapsed().as_secs_f64());

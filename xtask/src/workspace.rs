@@ -4,7 +4,9 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::step::TaskError;
+use serde_json::Value;
+
+use crate::step::{Step, TaskError};
 
 /// The workspace's root folder.
 pub(crate) fn root() -> PathBuf {
@@ -22,6 +24,62 @@ pub(crate) fn target() -> PathBuf {
 /// Where cargo puts an executable of a profile's folder (`debug` or `release`).
 pub(crate) fn executable(profile: &str, name: &str) -> PathBuf {
     target().join(profile).join(name)
+}
+
+/// A crate of the workspace that is published.
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) folder: PathBuf,
+    manifest: Value,
+}
+
+impl Package {
+    /// What its files stand in when it is unpacked.
+    pub(crate) fn folder_name(&self) -> String {
+        format!("{}-{}", self.name, self.version)
+    }
+
+    /// What its library is called in code.
+    pub(crate) fn library(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// The oldest Rust that it says it builds with.
+    pub(crate) fn rust_version(&self) -> Option<&str> {
+        self.manifest["rust_version"].as_str()
+    }
+
+    /// The fields that a published manifest should have, and this has not.
+    pub(crate) fn missing_metadata(&self) -> impl Iterator<Item = &'static str> {
+        let fields = ["description", "license", "keywords", "categories", "readme", "rust_version"];
+        let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        fields.into_iter().filter(move |field| is_empty(&self.manifest[field]))
+    }
+}
+
+/// The crates that are published, by name.
+pub(crate) fn published(step: &'static str) -> Result<Vec<Package>, TaskError> {
+    let args = ["metadata", "--no-deps", "--format-version", "1"];
+    let mut metadata: Value = serde_json::from_str(&Step::cargo(step, &args).output()?)
+        .map_err(|error| TaskError::Task { step, source: error.into() })?;
+    let Value::Array(manifests) = metadata["packages"].take() else { return Ok(Vec::new()) };
+    // `publish = false` is an empty list of registries.
+    let published = manifests.into_iter().filter(|manifest| manifest["publish"].is_null());
+    let text = |manifest: &Value, field: &str| manifest[field].as_str().unwrap_or_default().to_owned();
+    let mut packages: Vec<_> = published
+        .map(|manifest| Package {
+            name: text(&manifest, "name"),
+            version: text(&manifest, "version"),
+            folder: Path::new(&text(&manifest, "manifest_path"))
+                .parent()
+                .map(Path::to_owned)
+                .unwrap_or_default(),
+            manifest,
+        })
+        .collect();
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(packages)
 }
 
 /// A text file below the root.
@@ -93,6 +151,15 @@ mod tests {
     fn a_word_is_not_found_inside_a_longer_name() {
         assert!(has_word("run(claim_due, 1)", "claim_due"));
         assert!(!has_word("claim_due_jobs claim_dues reclaim_due", "claim_due"));
+    }
+
+    #[test]
+    fn the_published_crates_are_told_from_the_others() {
+        let packages = published("test").unwrap();
+        let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+        assert!(names.contains(&"cogworker-core") && names.contains(&"cogworker-testing"), "{names:?}");
+        assert!(!names.contains(&"xtask") && !names.contains(&"cogworker-browser-tests"), "{names:?}");
+        assert!(packages.iter().all(|package| package.rust_version().is_some()));
     }
 
     #[test]

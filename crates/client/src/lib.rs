@@ -1,4 +1,5 @@
-//! Enqueue, inspect and control Cogworker jobs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! - [`Client`]: pushes jobs, and is the way to everything else.
 //! - [`middleware`]: code around each push.
@@ -10,24 +11,6 @@
 //! - [`failures`]: what fails, grouped by error.
 //! - [`ServerInfo`], [`WrongKey`]: whether Redis itself is as it should be.
 //! - [`history`]: which runs there were, to page through and to search.
-//!
-//! ```no_run
-//! use cogworker_client::Client;
-//! use cogworker_core::job::Job;
-//! use cogworker_core::redis_config::RedisConfig;
-//! use serde::{Deserialize, Serialize};
-//!
-//! #[derive(Serialize, Deserialize)]
-//! struct Greeting(String);
-//! impl Job for Greeting {
-//!     const CLASS: &'static str = "GreetingJob";
-//! }
-//!
-//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::connect(&RedisConfig::from_env()?).await?;
-//! let jid = client.perform_async(&Greeting("world".into())).await?;
-//! # Ok(()) }
-//! ```
 
 mod activity;
 mod batch;
@@ -64,6 +47,8 @@ mod wrong_keys;
 
 pub use activity::HourCount;
 pub use client::Client;
+#[doc(inline)]
+pub use cogworker_core::{Page, SearchOrder};
 pub use control::Control;
 pub use entry_filter::EntryFilter;
 pub use entry_ref::{EntryRef, NotAnEntryRef};
@@ -76,7 +61,7 @@ pub use processes::{Process, RunningJob};
 pub use queue::{Queue, QueueInfo};
 pub use queue_removal::ClearedSlice;
 pub use queue_walk::QueueWalk;
-pub use search::{Found, SearchOrder, SearchPage};
+pub use search::{Found, SearchPage};
 pub use server_info::ServerInfo;
 #[doc(hidden)]
 pub use sink::{Sink, Taken};

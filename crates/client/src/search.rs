@@ -5,7 +5,7 @@ use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, EntrySource};
 use cogworker_core::time::EpochSeconds;
 
-pub use cogworker_core::scripts::SearchOrder;
+use cogworker_core::SearchOrder;
 
 use crate::{EntryFilter, EntryRef, JobSet, Queue, RunningJob};
 

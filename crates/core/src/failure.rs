@@ -20,6 +20,7 @@ const SOURCES_LIMIT: usize = 50;
 /// A failed run: a class name and a message as they are stored, and lines that tell where it
 /// came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// Stored as `error_class`.
     pub class: String,

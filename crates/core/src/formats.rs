@@ -13,13 +13,19 @@ mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use durations::{DURATION_BOUNDS, Durations, RunTime};
-pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
+pub use periodic_entry::PeriodicEntry;
+#[doc(hidden)]
+pub use periodic_entry::periodic_entry_json;
 pub use process::{PRESENCE_TTL, ProcessInfo};
 pub use run::{EndedRun, RunStatus};
+#[doc(hidden)]
 pub use run_record::RunRecord;
 pub use status::{JobState, Status};
+#[doc(hidden)]
 pub use unsettled::UnsettledRecord;
-pub use work::{Work, work_json};
+pub use work::Work;
+#[doc(hidden)]
+pub use work::work_json;
 
 use std::time::Duration;
 

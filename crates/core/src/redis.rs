@@ -1,8 +1,6 @@
 //! Access to Redis: the only module that knows the client library behind it.
 //!
-//! - [`Redis`], the shared connection, for scripts and single commands.
-//! - [`Waiter`], a connection of its own for one blocking wait.
-//! - [`Subscriber`], for pub/sub.
+//! - [`Redis`], a shared connection, for [commands](Call) of your own too; [`Reply`] is what comes back.
 //! - [`RedisError`], failures sorted by what a caller can do, above all whether the call may
 //!   have been carried out ([`RedisError::fate_is_unknown`]).
 
@@ -17,8 +15,14 @@ mod waiter;
 
 pub use connection::Redis;
 pub use error::RedisError;
-pub use reply::{Replies, Reply};
-pub use script::{Arg, Call, IntoArg, Script};
+#[doc(hidden)]
+pub use reply::Replies;
+pub use reply::Reply;
+#[doc(hidden)]
+pub use script::Script;
+pub use script::{Arg, Call, IntoArg};
+#[doc(hidden)]
 pub use subscriber::{Heard, Subscriber};
 pub use version::ServerVersion;
+#[doc(hidden)]
 pub use waiter::{Waited, Waiter};

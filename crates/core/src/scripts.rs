@@ -38,7 +38,7 @@ pub use inspect::{
     ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,
 };
-pub use listings::{list_types, unlist_queue};
+pub use listings::{count_recoveries, list_types, unlist_queue};
 pub use periodic::{
     EntryState, Fired, RunningLock, Slot, fire_slot, hold_running_locks, list_periodic, publish_schedule,
 };

@@ -1,20 +1,11 @@
-//! A Redis server of a program's own, for development and for tests: nothing has to be installed or set up.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
 //! - [`LocalRedis`] runs it on a folder of its own, and ends it with the program that started it.
 //! - [`ParentWatch`] is what ends a started process however its starter ends.
 //!
 //! `cogworker dev` and `cogworker_testing`'s servers are made of these. Unix only, as the worker is.
-//!
-//! ```no_run
-//! use cogworker_local_redis::LocalRedis;
-//!
-//! # fn main() -> Result<(), cogworker_local_redis::LocalRedisError> {
-//! let redis = LocalRedis::start(None)?;
-//! println!("export REDIS_URL={}", redis.url());
-//! # Ok(())
-//! # }
-//! ```
 
 mod debian_packages;
 #[doc(hidden)]

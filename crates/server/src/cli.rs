@@ -1,8 +1,10 @@
 //! The command line of a worker, and the first step of its `main`.
 
 mod args;
+#[doc(hidden)]
 pub mod environment;
 mod report;
+mod usage_error;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -11,7 +13,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+#[doc(hidden)]
 pub use self::args::Cli;
+pub use self::usage_error::UsageError;
 use crate::config::{self, Config, EnvVars, Flags, LoadError, Sources};
 use crate::exit_code;
 
@@ -39,8 +43,8 @@ impl Loaded {
 #[non_exhaustive]
 pub enum Error {
     /// The flags are wrong, or ask for help or the version.
-    #[error("{0}")]
-    Usage(#[from] clap::Error),
+    #[error(transparent)]
+    Usage(#[from] UsageError),
     /// The configuration is wrong.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -50,7 +54,7 @@ impl Error {
     /// The [exit code](exit_code) of a process that ends for this reason.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(error) if !error.use_stderr() => exit_code::CLEAN,
+            Self::Usage(error) if error.is_answer() => exit_code::CLEAN,
             Self::Usage(_) | Self::Load(_) => exit_code::CONFIGURATION,
         }
     }
@@ -80,7 +84,7 @@ pub fn load(
     env: &EnvVars,
     cwd: &Path,
 ) -> Result<Loaded, Error> {
-    load_parsed(Cli::try_parse_from(args)?, env, cwd)
+    load_parsed(Cli::try_parse_from(args).map_err(UsageError::new)?, env, cwd)
 }
 
 fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
@@ -121,9 +125,11 @@ pub fn start() -> Result<Loaded, ExitCode> {
 /// # Errors
 ///
 /// As for [`start`].
+#[doc(hidden)]
 pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
     let env = EnvVars::from_process();
-    let outcome = P::try_parse_from(std::env::args_os()).map_err(Error::from).and_then(|flags| {
+    let parsed = P::try_parse_from(std::env::args_os()).map_err(UsageError::new);
+    let outcome = parsed.map_err(Error::from).and_then(|flags| {
         let cli = flags.as_ref().clone();
         if !cli.print_config {
             let (name, _) = environment::resolve(cli.environment.as_deref(), &env)?;
@@ -150,9 +156,7 @@ pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
         }
         Err(error) => {
             match &error {
-                Error::Usage(usage) => {
-                    let _ = usage.print();
-                }
+                Error::Usage(usage) => usage.print(),
                 Error::Load(load) => to_stderr(load),
             }
             Err(error.exit_code().into())
@@ -161,6 +165,7 @@ pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
 }
 
 /// The flags as clap knows them, for completions and manual pages.
+#[doc(hidden)]
 pub fn command() -> clap::Command {
     Cli::command()
 }

@@ -44,6 +44,7 @@ impl JobError {
     }
 
     /// Adds lines that tell where it came from, outermost first.
+    #[must_use]
     pub fn with_backtrace(mut self, lines: Vec<String>) -> Self {
         self.0.backtrace = lines;
         self
@@ -134,6 +135,10 @@ impl Error for Chosen {}
 )]
 pub trait JobResult: Send + 'static {
     /// The result as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// The failure, where the run failed.
     fn into_result(self) -> Result<(), Failure>;
 }
 

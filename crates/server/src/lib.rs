@@ -1,4 +1,5 @@
-//! The Cogworker worker: takes jobs off Redis queues, runs them, and settles what comes of them.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! - [`main`]: a worker executable's whole `main`.
 //! - [`App`]: which handler runs which class; [`Periodic`]: what is due when; [`Context`]: what a handler may know and do;
@@ -46,7 +47,8 @@ mod tracing_runs;
 
 pub use app::App;
 pub use boot::{Boot, main};
-pub use cogworker_core::scripts::HistoryLimits;
+#[doc(inline)]
+pub use cogworker_core::HistoryLimits;
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};

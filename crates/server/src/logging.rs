@@ -20,11 +20,10 @@ use std::sync::Arc;
 
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
+use tracing_subscriber::util::SubscriberInitExt;
 
 pub(crate) use self::current_run::as_run;
 use self::format::{LineFields, LineFormat};
@@ -58,11 +57,11 @@ pub enum LoggingError {
         /// As it was given.
         filter: String,
         /// The parser's reason.
-        source: ParseError,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The program has set up a log already.
     #[error("set up the log: {0}")]
-    AlreadySet(#[source] TryInitError),
+    AlreadySet(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// A hold on the log, to reopen its file.
@@ -100,7 +99,7 @@ pub fn init(
     filter: Option<&str>,
 ) -> Result<LogHandle, LoggingError> {
     let (subscriber, handle) = subscriber(logfile, format, filter)?;
-    subscriber.try_init().map_err(LoggingError::AlreadySet)?;
+    subscriber.try_init().map_err(|error| LoggingError::AlreadySet(error.into()))?;
     Ok(handle)
 }
 
@@ -116,7 +115,7 @@ pub fn subscriber(
 ) -> Result<(impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync + 'static, LogHandle), LoggingError> {
     let filter = filter.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT_FILTER);
     let filter = EnvFilter::try_new(filter)
-        .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source })?;
+        .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source: source.into() })?;
     let file = match logfile {
         None => None,
         Some(path) => Some(Arc::new(

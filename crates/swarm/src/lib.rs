@@ -1,5 +1,5 @@
-//! Runs several workers of an application as one service: starts them, replaces those that die, restarts them one by
-//! one when the program was replaced, and stops them together. `docs/deployment.md` and `docs/signals.md` are its guide.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! - `cogworkerswarm -r ./worker`, the program: [`main`].
 //! - [`run`]: the same from a program of your own, which may be the worker itself.

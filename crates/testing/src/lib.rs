@@ -1,4 +1,5 @@
-//! Tests of programs that use Cogworker: their jobs without Redis, or with a private Redis server.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! **Without Redis**, from the app's client down to the handler by the code that runs in production:
 //!
@@ -18,18 +19,6 @@
 //! - [`Resp`] and [`Value`] speak enough of the Redis protocol to look at what a test left behind.
 //! - [`WorkerProcess`] runs a worker program, reads its log and sends it signals.
 //! - [`wait_until`] is the one way to wait for a condition.
-//!
-//! ```no_run
-//! # #[cfg(feature = "servers")] {
-//! use cogworker_testing::TestRedis;
-//!
-//! # fn main() -> Result<(), cogworker_testing::TestRedisError> {
-//! let redis = TestRedis::start()?;
-//! redis.cli(&["LPUSH", "cogworker:queue:default", "{}"]);
-//! assert_eq!(redis.cli(&["LLEN", "cogworker:queue:default"]), 1);
-//! # Ok(())
-//! # } }
-//! ```
 //!
 //! Every part of these is synchronous and free of a Redis client, so any test can use it, under any
 //! runtime. The crate works on Unix only, as the worker itself does.

@@ -1,21 +1,9 @@
-//! The web UI of Cogworker, as a router for any axum app.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+#![doc = include_str!("../README.md")]
 //!
 //! [`router`] nests under any prefix. Who may see it is the host's business: put a layer around it. It refuses
 //! requests that other sites make, sends a strict content security policy, and every answer is bounded,
 //! however many jobs there are.
-//!
-//! ```no_run
-//! use axum::Router;
-//! use cogworker_client::Client;
-//! use cogworker_core::redis_config::RedisConfig;
-//! use cogworker_web::WebOptions;
-//!
-//! # fn example() -> Result<Router, Box<dyn std::error::Error>> {
-//! let client = Client::connect_lazily(&RedisConfig::from_env()?)?;
-//! let jobs = cogworker_web::router(client, WebOptions::new().title("Shop"));
-//! let app: Router = Router::new().nest("/admin/jobs", jobs);
-//! # Ok(app) }
-//! ```
 //!
 //! - [`WebOptions`]: what can be set.
 //! - [`Ui`]: the request as pages see it; [`Extension`]: tabs of the host's own, in this frame.

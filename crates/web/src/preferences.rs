@@ -9,6 +9,7 @@ pub(crate) const WIDTH: &str = "cogworker.width";
 
 /// Light or dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Theme {
     /// Dark on light.
     Light,

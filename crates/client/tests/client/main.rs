@@ -12,5 +12,6 @@ mod pushing;
 mod status;
 mod support;
 mod surveying;
+mod threads;
 mod unique;
 mod walking;

@@ -64,6 +64,10 @@ impl fmt::Debug for Redis {
 
 impl Redis {
     /// Connects and waits until the connection stands, at most the settings' connect timeout.
+    ///
+    /// # Errors
+    ///
+    /// When the settings are wrong (a certificate that cannot be read), or no connection stands in time.
     pub async fn connect(config: &RedisConfig) -> Result<Self, RedisError> {
         let client = hardened::client(config)?;
         let redis = Self::new(Some(client.clone()), config);
@@ -98,6 +102,10 @@ impl Redis {
 
     /// Starts connecting and returns at once. Calls wait for the connection, each at most the
     /// settings' command timeout. Needs a tokio runtime, which drives the connection.
+    ///
+    /// # Errors
+    ///
+    /// When the settings are wrong.
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
         let client = hardened::client(config)?;
         let redis = Self::new(Some(client.clone()), config);
@@ -182,6 +190,7 @@ impl Redis {
 
     /// Runs a script by its hash and checks that the reply is this call's own: `ARGV[1]` is the
     /// call's number, which each script returns as its first element.
+    #[doc(hidden)]
     pub async fn call(&self, script: &'static Script, call: Call) -> Result<Replies, RedisError> {
         let client = self.client()?;
         let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
@@ -222,6 +231,11 @@ impl Redis {
 
     /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
     /// can be mistaken for pub/sub messages: read them by a script that nests them).
+    ///
+    /// # Errors
+    ///
+    /// When Redis refuses the command or cannot be asked; [`RedisError::fate_is_unknown`] says whether it may have been carried
+    /// out all the same.
     pub async fn command(&self, name: &'static str, call: Call) -> Result<Reply, RedisError> {
         self.run(CustomCommand::new_static(name, ClusterHash::FirstKey, false), call).await
     }

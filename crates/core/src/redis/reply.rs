@@ -16,6 +16,10 @@ impl Reply {
     }
 
     /// An integer, or the text of one.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn int(&self) -> Result<i64, RedisError> {
         match &self.0 {
             Value::Integer(number) => Ok(*number),
@@ -26,6 +30,10 @@ impl Reply {
     }
 
     /// A number; Redis sends scores as text or as doubles.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn float(&self) -> Result<f64, RedisError> {
         match &self.0 {
             Value::Double(number) => Ok(*number),
@@ -36,6 +44,10 @@ impl Reply {
     }
 
     /// Text or bytes, shared with the reply's own buffer.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn bytes(self) -> Result<Bytes, RedisError> {
         match self.0 {
             Value::String(text) => Ok(text.into_inner()),
@@ -46,16 +58,28 @@ impl Reply {
     }
 
     /// Text; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn text(self) -> Result<String, RedisError> {
         Ok(String::from_utf8_lossy(&self.bytes()?).into_owned())
     }
 
     /// Text, or `None` for nil.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn optional_text(self) -> Result<Option<String>, RedisError> {
         if self.is_nil() { Ok(None) } else { self.text().map(Some) }
     }
 
     /// The elements of an array.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn array(self) -> Result<Vec<Reply>, RedisError> {
         match self.0 {
             Value::Array(values) => Ok(values.into_iter().map(Reply).collect()),
@@ -65,11 +89,19 @@ impl Reply {
     }
 
     /// An array of texts.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn texts(self) -> Result<Vec<String>, RedisError> {
         self.array()?.into_iter().map(Reply::text).collect()
     }
 
     /// An array of texts or bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the reply is anything else.
     pub fn byte_strings(self) -> Result<Vec<Bytes>, RedisError> {
         self.array()?.into_iter().map(Reply::bytes).collect()
     }

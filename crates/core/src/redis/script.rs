@@ -51,12 +51,14 @@ impl Call {
     }
 
     /// Declares a key.
+    #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.push_key(key);
         self
     }
 
     /// Adds an argument.
+    #[must_use]
     pub fn arg(mut self, arg: impl IntoArg) -> Self {
         self.push(arg);
         self

@@ -1,9 +1,11 @@
 //! What is listed, and what keys hold.
 
 use crate::keys::Key;
-use crate::redis::{Call, Redis, RedisError, Script};
+use crate::redis::{Call, Redis, RedisError, Reply, Script};
 
 static UNLIST_QUEUE: Script = Script::new("unlist_queue", include_str!("../../lua/unlist_queue.lua"));
+static COUNT_RECOVERIES: Script =
+    Script::new("count_recoveries", include_str!("../../lua/count_recoveries.lua"));
 static LIST_TYPES: Script = Script::new("list_types", include_str!("../../lua/list_types.lua"));
 
 /// Takes the queue `name` off the listings, unless a job waits on it: then nothing is changed, and the answer is
@@ -29,4 +31,17 @@ pub async fn list_types(redis: &Redis, keys: &[Key]) -> Result<Vec<String>, Redi
     }
     let call = keys.iter().fold(Call::new(), |call, key| call.key(key));
     redis.call(&LIST_TYPES, call).await?.take()?.texts()
+}
+
+/// How often the jobs that `counters` stand for were recovered from dead processes since they last came to an end: 0
+/// for a counter that is not there, or is no number. At most [`BATCH_LIMIT`](super::BATCH_LIMIT) a call.
+///
+/// # Errors
+/// When Redis cannot be read.
+pub async fn count_recoveries(redis: &Redis, counters: &[Key]) -> Result<Vec<i64>, RedisError> {
+    if counters.is_empty() {
+        return Ok(Vec::new());
+    }
+    let call = counters.iter().fold(Call::new(), |call, key| call.key(key));
+    redis.call(&COUNT_RECOVERIES, call).await?.take()?.array()?.iter().map(Reply::int).collect()
 }

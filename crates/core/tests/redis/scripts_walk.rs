@@ -85,6 +85,19 @@ async fn unlist_queue_forgets_a_queue_without_jobs_and_no_other() -> Outcome {
 }
 
 #[tokio::test]
+async fn count_recoveries_reads_every_counter_and_takes_what_is_none_for_nothing() -> Outcome {
+    let (server, redis) = start().await?;
+    server.cli(&["SET", "twice", "2"]);
+    server.cli(&["SET", "often", "12"]);
+    server.cli(&["SET", "word", "x"]);
+    server.cli(&["LPUSH", "list", "3"]);
+    let counters: Vec<String> = ["twice", "none", "list", "word", "often"].map(String::from).into();
+    assert_eq!(scripts::count_recoveries(&redis, &counters).await?, [2, 0, 0, 0, 12]);
+    assert_eq!(scripts::count_recoveries(&redis, &[]).await?, [0; 0]);
+    Ok(())
+}
+
+#[tokio::test]
 async fn list_types_tells_what_each_key_holds() -> Outcome {
     let (server, redis) = start().await?;
     server.cli(&["SET", "s", "x"]);

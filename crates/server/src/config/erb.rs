@@ -60,6 +60,7 @@ pub struct Error {
     pub problem: String,
 }
 
+#[derive(Debug)]
 struct Tag {
     line: usize,
     source: String,
@@ -75,6 +76,7 @@ struct Tag {
 /// assert_eq!(template.render(&EnvVars::default())?, "5 workers");
 /// # Ok::<(), cogworker_server::config::erb::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct Template {
     text: String,
     tags: Vec<Tag>,

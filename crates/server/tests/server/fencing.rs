@@ -20,6 +20,18 @@ fn short_lease(config: &mut Config) {
 /// How long the process of the test below is silent before the other one takes its jobs.
 const SILENCE: Duration = Duration::from_secs(4);
 
+/// Job 1 runs through an outage in which it is asked to end, and cut off a second later where it can be; job 2 is taken
+/// and done after it.
+async fn outlast_an_outage(site: &Site, entered: &Gate) -> TestResult {
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || entered.arrived() == 1)?;
+    site.redis.pause()?;
+    tokio::time::sleep(Duration::from_millis(3500)).await;
+    site.redis.resume()?;
+    site.client.perform_async(&Numbered(2)).await?;
+    reach("jobs are taken again", || site.processed() == 1)
+}
+
 /// Counts what is alive of the runs of a job, and the most there ever was.
 #[derive(Clone, Default)]
 struct Alive(Arc<(AtomicUsize, AtomicUsize)>);
@@ -174,14 +186,7 @@ async fn a_task_that_is_gone_long_after_it_was_stopped_frees_its_slot_p_57() -> 
         short_lease(config);
         config.concurrency = 2;
     })?;
-    site.client.perform_async(&Numbered(1)).await?;
-    reach("it runs", || entered.arrived() == 1)?;
-    // An outage in which the job is asked to end, and aborted a second later.
-    site.redis.pause()?;
-    tokio::time::sleep(Duration::from_millis(3500)).await;
-    site.redis.resume()?;
-    site.client.perform_async(&Numbered(2)).await?;
-    reach("jobs are taken again", || site.processed() == 1)?;
+    outlast_an_outage(&site, &entered).await?;
     release.store(1, Ordering::SeqCst);
     reach("it runs again", || site.processed() == 2)?;
     assert_eq!((site.in_progress(&worker), site.waiting("default")), (0, 0));
@@ -207,14 +212,7 @@ async fn a_blocking_run_behind_a_middleware_is_not_begun_again_while_it_goes_on(
         short_lease(config);
         config.concurrency = 2;
     })?;
-    site.client.perform_async(&Numbered(1)).await?;
-    reach("it runs", || entered.arrived() == 1)?;
-    // An outage for long enough to ask it to end and to cut off what can be.
-    site.redis.pause()?;
-    tokio::time::sleep(Duration::from_millis(3500)).await;
-    site.redis.resume()?;
-    site.client.perform_async(&Numbered(2)).await?;
-    reach("jobs are taken again", || site.processed() == 1)?;
+    outlast_an_outage(&site, &entered).await?;
     assert_eq!((site.in_progress(&worker), site.waiting("default")), (1, 0), "it is still running");
     release.store(1, Ordering::SeqCst);
     reach("it ends", || site.processed() == 2)?;

@@ -22,4 +22,5 @@ mod schedule;
 mod shutdown;
 mod status_and_history;
 mod support;
+mod threads;
 mod unique;

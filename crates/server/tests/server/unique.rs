@@ -46,9 +46,7 @@ async fn pushed_it_is_locked_until_it_has_been_executed_uniq_09_uniq_14_p_33() -
         reach("it runs", || gate.arrived() == 1)?;
         path.assert_held("while running").await?;
         gate.let_pass(1);
-        reach("it is done", || path.site.processed() == 1)?;
-        worker.stop().await?;
-        path.assert_free("after success").await?;
+        path.ends_free(worker).await?;
     }
     Ok(())
 }
@@ -72,9 +70,7 @@ async fn scheduled_its_lock_counts_from_when_it_is_due_uniq_11_p_33() -> TestRes
         path.assert_held("while scheduled").await?;
         let worker = path.site.worker(app(&open(), 0))?;
         path.site.make_due("schedule")?;
-        reach("it is done", || path.site.processed() == 1)?;
-        worker.stop().await?;
-        path.assert_free("after success").await?;
+        path.ends_free(worker).await?;
     }
     Ok(())
 }
@@ -92,9 +88,7 @@ async fn waiting_for_its_retry_it_is_locked_over_the_delay_uniq_12_uniq_13_p_33_
             assert!((expected - 5..=expected).contains(&left), "{left}");
             path.site.make_due("retry")?;
         }
-        reach("it is done", || path.site.processed() == 1)?;
-        worker.stop().await?;
-        path.assert_free("after success").await?;
+        path.ends_free(worker).await?;
     }
     Ok(())
 }
@@ -133,9 +127,7 @@ async fn put_back_from_dead_it_takes_its_lock_again_unless_a_twin_has_it_p_33() 
         assert_eq!(dead.requeue(&entry).await?, Requeued::Requeued);
         path.assert_held("while queued again").await?;
         let worker = path.site.worker(app(&open(), 1))?;
-        reach("it is done", || path.site.processed() == 1)?;
-        worker.stop().await?;
-        path.assert_free("after success").await?;
+        path.ends_free(worker).await?;
     }
     Ok(())
 }
@@ -152,9 +144,7 @@ async fn recovered_from_a_dead_process_it_stays_locked_until_it_is_executed_p_33
         reach("it runs here", || gate.arrived() == 1)?;
         path.assert_held("while it runs again").await?;
         gate.let_pass(1);
-        reach("it is done", || path.site.processed() == 1)?;
-        worker.stop().await?;
-        path.assert_free("after success").await?;
+        path.ends_free(worker).await?;
     }
     Ok(())
 }
@@ -207,9 +197,7 @@ async fn cut_off_or_interrupted_by_a_stop_it_stays_locked_uniq_19_p_33() -> Test
             assert_eq!((path.site.waiting("default"), path.site.failed().max(0)), (1, 0));
             path.assert_held("while given back").await?;
             let worker = path.site.worker(app(&open(), 0))?;
-            reach("it is done", || path.site.processed() == 1)?;
-            worker.stop().await?;
-            path.assert_free("after success").await?;
+            path.ends_free(worker).await?;
         }
     }
     Ok(())

@@ -7,3 +7,4 @@ mod fake;
 mod inline;
 mod isolation;
 mod support;
+mod threads;

@@ -21,4 +21,5 @@ mod redaction;
 mod schedules;
 mod sizes;
 mod support;
+mod threads;
 mod workers;

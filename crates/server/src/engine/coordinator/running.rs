@@ -142,7 +142,7 @@ fn outcome_of(
         }
         Err(failed) => {
             let outcome = Outcome::failed(claim, ended, failed, rules);
-            let Failure { class, message, backtrace } = &failed.failure;
+            let Failure { class, message, backtrace, .. } = &failed.failure;
             let follows = outcome.follows();
             warn!(
                 jid = job.jid(),

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cogworker_core::keys::Key;
 use cogworker_core::raw_job::RawJob;
-use cogworker_core::redis::{Call, RedisError};
+use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, ListEnd, RecoveryLimits};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -109,8 +110,9 @@ impl Recovery {
             let peeked = self.line.call(PLACE, |redis| scripts::peek_list(redis, list, ListEnd::Left, skip));
             let peeked = peeked.await?;
             let mut orphans = Vec::new();
-            for job in peeked.elements {
-                match self.times_recovered(&job).await? {
+            let times = self.times_recovered(&peeked.elements).await?;
+            for (job, times) in peeked.elements.into_iter().zip(times) {
+                match times {
                     0 => orphans.push(self.orphan(job)),
                     times => suspects.push((times, job)),
                 }
@@ -151,26 +153,20 @@ impl Recovery {
     /// Waits until a job has ended in one way or another, which is when its recoveries are counted anew.
     async fn see_through(&self, job: &Bytes, limit: Duration) -> Result<(), RedisError> {
         let until = Instant::now() + limit;
-        while Instant::now() < until && self.times_recovered(job).await? > 0 {
+        while Instant::now() < until && self.times_recovered(std::slice::from_ref(job)).await? != [0] {
             tokio::time::sleep(SUSPECT_STEP).await;
         }
         Ok(())
     }
 
-    /// How often a job was recovered since it last came to an end.
-    async fn times_recovered(&self, job: &Bytes) -> Result<i64, RedisError> {
-        let counter = match RawJob::parse(job) {
-            Ok(view) => super::orphans::counter_of(&view, self.line.keys()),
-            Err(_) => None,
-        };
-        let Some(counter) = counter else { return Ok(0) };
-        let times = self.line.call(PLACE, |redis| redis.command("GET", Call::new().key(counter))).await;
-        match times {
-            Ok(times) if times.is_nil() => Ok(0),
-            Ok(times) => Ok(times.int().unwrap_or(0)),
-            Err(failure) if failure.is_outage() => Err(failure),
-            // A counter of another type starts over, as in the recovery itself.
-            Err(_) => Ok(0),
-        }
+    /// How often each job was recovered since it last came to an end.
+    async fn times_recovered(&self, jobs: &[Bytes]) -> Result<Vec<i64>, RedisError> {
+        let counter = |job: &Bytes| super::orphans::counter_of(&RawJob::parse(job).ok()?, self.line.keys());
+        let counters: Vec<Option<Key>> = jobs.iter().map(counter).collect();
+        let kept: Vec<Key> = counters.iter().flatten().cloned().collect();
+        let counts = self.line.call(PLACE, |redis| scripts::count_recoveries(redis, &kept)).await?;
+        // A job without an id is not counted.
+        let mut counts = counts.into_iter();
+        Ok(counters.iter().map(|counter| counter.as_ref().and_then(|_| counts.next()).unwrap_or(0)).collect())
     }
 }

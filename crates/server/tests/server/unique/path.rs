@@ -4,7 +4,7 @@ use std::error::Error;
 
 use cogworker_core::new_job::NewJob;
 
-use crate::support::{Site, TestResult};
+use crate::support::{Site, TestResult, Worker, reach};
 
 const OURS: &str = r#"[{"b":2.0,"a":1e20},"é"]"#;
 const GEMS: &str = r#"[{"b":2.0,"a":1.0e+20},"é"]"#;
@@ -64,6 +64,13 @@ impl Path {
         assert_eq!(self.site.texts(&["KEYS", "cogworker:unique:*"]), [""; 0], "{when}");
         assert!(self.site.client.push(equal("next")?).await?.is_some(), "{when}");
         Ok(())
+    }
+
+    /// The job is executed, and with that its lock is gone.
+    pub(crate) async fn ends_free(&self, worker: Worker) -> TestResult {
+        reach("it is done", || self.site.processed() == 1)?;
+        worker.stop().await?;
+        self.assert_free("after success").await
     }
 
     /// The job, taken off its queue.
