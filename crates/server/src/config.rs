@@ -65,7 +65,7 @@ pub struct Config {
     /// those beyond the 32nd (RFETCH-05).
     pub fetch_idle_max_interval: Duration,
     /// How long a process must have been silent before others take over its jobs; in effect at least the 60 s
-    /// after which its presence lapses, and up to a minute more until the next look. The same in all processes.
+    /// after which its presence lapses, and up to a minute more until the next look (five, where there are more than 1,000). The same in all processes.
     pub orphan_threshold: Duration,
     /// How often a job may be taken over before it is dead.
     pub max_orphanings: u32,
