@@ -6,7 +6,7 @@
 //! signal this needs no unsafe code, does not depend on the thread that spawned, and works on every Unix.
 //!
 //! The watch is started *before* the process and told its id afterwards: nothing is left unwatched longer
-//! than one write takes.
+//! than one write takes; or the process is started in the shell's own group, which can be named before.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -47,6 +47,12 @@ impl ParentWatch {
             .spawn()?;
         let stdin = shell.stdin.take();
         Ok(Self { shell, stdin })
+    }
+
+    /// The shell's own process group. What is started in it is watched from its first moment on, once the group
+    /// has been named to [`watch`](Self::watch).
+    pub fn group(&self) -> u32 {
+        self.shell.id()
     }
 
     /// Names the process group to kill.

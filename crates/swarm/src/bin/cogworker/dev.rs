@@ -62,7 +62,7 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         eprintln!("Elsewhere: export {URL_VAR}={url}");
     }
     // Ctrl-C reaches the whole group of the terminal; the worker is told once, by this program.
-    command.env(URL_VAR, &url).stdin(Stdio::null()).process_group(0).kill_on_drop(true);
+    command.env(URL_VAR, &url).stdin(Stdio::null()).kill_on_drop(true);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         // Before there is anything to end.
@@ -70,12 +70,12 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         let mut with_us = ParentWatch::start(None)?;
         #[cfg(feature = "web")]
         let _ui = serve_ui(&url).await?;
-        let worker = command.spawn();
+        // Its group is named before there is a worker: killed at any moment, this program leaves none behind.
+        let group = with_us.group();
+        with_us.watch(group)?;
+        let worker = command.process_group(i32::try_from(group).unwrap_or(0)).spawn();
         let worker = worker
             .map_err(|error| Failure::Failed(format!("failed to run {}: {error}", program.display())))?;
-        if let Some(pid) = worker.id() {
-            with_us.watch(pid)?;
-        }
         watch(worker, redis.as_mut(), asked).await
     });
     drop(redis);
