@@ -9,6 +9,9 @@ use cogworker_core::time::EpochSeconds;
 use crate::failures::message_pattern;
 use crate::job_set::SetKind;
 
+/// Clocks may differ by so much. What is further ahead is no time at which something came.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(3600);
+
 /// Which entries of a [`Queue`](crate::Queue) or a [`JobSet`](crate::JobSet) are meant: all of them, but for what is
 /// asked.
 ///
@@ -30,6 +33,7 @@ pub struct EntryFilter {
     /// The error's class, and its message as [`message_pattern`] levels it.
     error_group: Option<(String, String)>,
     older_than: Option<Duration>,
+    came_by: Option<EpochSeconds>,
     damaged: bool,
     args_are_hidden: bool,
 }
@@ -97,6 +101,15 @@ impl EntryFilter {
         self
     }
 
+    /// Only entries that came no later than `moment`: that died, failed last, were scheduled or enqueued by then. What
+    /// was counted can so be treated without what came after. These times are of the clocks of those who wrote them;
+    /// an entry without one, or with one over an hour ahead, is meant.
+    #[must_use]
+    pub fn came_by(mut self, moment: EpochSeconds) -> Self {
+        self.came_by = Some(moment);
+        self
+    }
+
     /// Only entries that are no JSON object, which nobody can run.
     #[must_use]
     pub fn damaged(mut self) -> Self {
@@ -132,10 +145,24 @@ impl EntryFilter {
 
     /// True when it means every entry, whose bytes are then not looked at.
     fn is_empty(&self) -> bool {
-        let Self { class, jid, queue, text, error, error_group, older_than, damaged, args_are_hidden: _ } =
-            self;
+        let Self {
+            class,
+            jid,
+            queue,
+            text,
+            error,
+            error_group,
+            older_than,
+            came_by,
+            damaged,
+            args_are_hidden: _,
+        } = self;
         let texts = [class, jid, queue, text, error];
-        texts.into_iter().all(Option::is_none) && error_group.is_none() && older_than.is_none() && !damaged
+        texts.into_iter().all(Option::is_none)
+            && error_group.is_none()
+            && older_than.is_none()
+            && came_by.is_none()
+            && !damaged
     }
 
     fn means_at(&self, now: EpochSeconds, kind: Option<SetKind>, raw: &Bytes, score: EpochSeconds) -> bool {
@@ -165,6 +192,17 @@ impl EntryFilter {
                     }
                 };
                 since.is_some_and(|since| now.since(since) > age)
+            })
+            && self.came_by.is_none_or(|moment| {
+                let field = |name| job.and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+                let came = match kind {
+                    Some(SetKind::Dead) => Some(score),
+                    Some(SetKind::Retry) => field("retried_at").or_else(|| field("failed_at")),
+                    Some(SetKind::Schedule) => field("created_at"),
+                    None => field("enqueued_at").or_else(|| field("created_at")),
+                };
+                let is_time = |came: &EpochSeconds| *came <= now.plus(CLOCKS_DIFFER);
+                came.filter(is_time).is_none_or(|came| came <= moment)
             })
     }
 }
@@ -240,6 +278,28 @@ mod tests {
         assert!(EntryFilter::new().damaged().means_at(now, Some(SetKind::Dead), &damaged, died));
         assert!(!EntryFilter::new().class("").means_at(now, Some(SetKind::Dead), &damaged, died));
         assert!(!EntryFilter::new().error("").means_at(now, Some(SetKind::Dead), &damaged, died));
+    }
+
+    #[test]
+    fn what_came_after_a_moment_is_told_by_the_time_that_its_place_writes() {
+        let now = EpochSeconds::new(10_000.0);
+        let job = Bytes::from_static(
+            br#"{"class":"A","jid":"1","created_at":100.5,"enqueued_at":200.5,"failed_at":300.5,"retried_at":400.5}"#,
+        );
+        let by = |moment| EntryFilter::new().came_by(EpochSeconds::new(moment));
+        let is = |moment, kind, score| by(moment).means_at(now, kind, &job, EpochSeconds::new(score));
+        for (kind, came) in [
+            (Some(SetKind::Schedule), 100.5),
+            (None, 200.5),
+            (Some(SetKind::Retry), 400.5),
+            (Some(SetKind::Dead), 500.5),
+        ] {
+            assert!(is(came, kind, 500.5) && !is(came - 0.25, kind, 500.5), "{kind:?}");
+        }
+        assert!(is(1.0, Some(SetKind::Dead), 13_601.0), "further ahead than clocks differ");
+        assert!(!is(1.0, Some(SetKind::Dead), 13_600.0));
+        let damaged = Bytes::from_static(b"[1]");
+        assert!(by(1.0).means_at(now, None, &damaged, EpochSeconds::EPOCH), "without a time");
     }
 
     #[test]

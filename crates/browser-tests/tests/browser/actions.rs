@@ -319,6 +319,24 @@ pub(crate) async fn each_action_on_schedules_and_workers_says_what_it_did_withou
     each(stage, &OTHERS).await
 }
 
+pub(crate) async fn what_comes_while_it_is_asked_stays(stage: &Stage) -> Outcome {
+    seed::everything(&stage.site.redis);
+    stage.open("/jobs?status=Dead").await?;
+    let browser = &stage.browser;
+    browser.click(".head__end form[action$='/dead/delete_all'] button").await?;
+    browser.reads("#cw-ask[open] h2", "Delete 2 jobs from Dead?").await?;
+    seed::entry(&stage.site.redis, "dead", 0.0, &seed::failed_job("ImportJob", "late", "default", 4));
+    // A page that is updated would count it too.
+    browser
+        .run("window.ticks = 0; document.addEventListener('cw:tick', () => { window.ticks += 1; })")
+        .await?;
+    browser.until("window.ticks > 2").await?;
+    browser.click("#cw-ask[open] [data-cw-verb]").await?;
+    browser.reads(".toast", "2 jobs deleted").await?;
+    ensure!(stage.int(&["ZCARD", "cogworker:dead"]) == 1, "the one that came later is gone");
+    browser.reads(".head__end", "Delete all 1").await
+}
+
 pub(crate) async fn a_cancelled_question_changes_nothing_and_gives_the_focus_back(stage: &Stage) -> Outcome {
     seed::everything(&stage.site.redis);
     stage.open("/jobs?status=Dead").await?;

@@ -16,6 +16,8 @@ document.addEventListener("submit", (event) => {
   const asked = questionOf(form, submitter);
   if (!asked) return;
   const { question } = asked;
+  // What comes while it is asked is not what was asked about.
+  const countedAt = form.elements.counted_at?.value;
   event.preventDefault();
   event.stopImmediatePropagation();
   ask.querySelector("h2").textContent = asked.title;
@@ -27,6 +29,7 @@ document.addEventListener("submit", (event) => {
     submitter?.focus();
     if (ask.returnValue !== "yes") return;
     question.disabled = true;
+    if (countedAt) form.elements.counted_at.value = countedAt;
     form.requestSubmit(submitter);
     question.disabled = false;
   }, { once: true });
