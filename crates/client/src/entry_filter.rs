@@ -65,7 +65,8 @@ impl EntryFilter {
         self
     }
 
-    /// Only jobs that have this text in their class, jid or args; of what is no job, anywhere. Case does not matter.
+    /// Only jobs that have this text in their class, jid, args or last error; of what is no job, anywhere. Case does not
+    /// matter.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.text = Some(text.to_lowercase());
@@ -218,7 +219,7 @@ fn has_text(job: Option<&RawJob<'_>>, raw: &Bytes, text: &str, args_are_hidden: 
         return !args_are_hidden && String::from_utf8_lossy(raw).to_lowercase().contains(text);
     };
     let has = |part: &str| part.to_lowercase().contains(text);
-    if has(job.class()) || has(job.jid()) {
+    if has(job.class()) || has(job.jid()) || has_error(job, text) {
         return true;
     }
     if args_are_hidden {
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_searched_in_class_jid_and_args_webj_20() {
+    fn a_text_is_searched_in_class_jid_args_and_error_webj_20() {
         let job = Bytes::from_static(
             br#"{"class":"MailJob","jid":"AB12","queue":"q","args":["Gr\u00fc\u00dfe","x/y"]}"#,
         );
@@ -312,6 +313,17 @@ mod tests {
             assert_eq!(is(EntryFilter::new().text(text)), text != "grüsse", "{text}");
         }
         assert!(!is(EntryFilter::new().text("\"q\"")), "neither keys nor other fields");
+        let failed = Bytes::from_static(
+            br#"{"class":"A","jid":"1","args":["secret"],"error_class":"IOError","error_message":"Gr\u00fc\u00dfe, \"x\""}"#,
+        );
+        let is = |filter: EntryFilter| filter.means(None, &failed, EpochSeconds::EPOCH);
+        for text in ["ioerr", "IOError: gr\u{fc}", "\u{df}e, \"X\""] {
+            assert!(is(EntryFilter::new().text(text).hide_args()), "{text}");
+        }
+        assert!(
+            !is(EntryFilter::new().text("secret").hide_args()) && !is(EntryFilter::new().text("error_class"))
+        );
+        let is = |filter: EntryFilter| filter.means(None, &job, EpochSeconds::EPOCH);
         assert!(is(EntryFilter::new().queue("q").class("MailJob")) && !is(EntryFilter::new().queue("p")));
         assert_eq!(EntryFilter::new().queue("Q").text("Ab").texts(), ["\"q\"", "ab"]);
         assert!(EntryFilter::new().text("no JOB").means(
