@@ -319,6 +319,18 @@ pub(crate) async fn each_action_on_schedules_and_workers_says_what_it_did_withou
     each(stage, &OTHERS).await
 }
 
+pub(crate) async fn the_counts_beside_schedules_agree_after_an_action(stage: &Stage) -> Outcome {
+    seed::everything(&stage.site.redis);
+    stage.open("/schedules").await?;
+    let browser = &stage.browser;
+    let all = browser.number("Number(document.getElementById('schedules-all').textContent)").await?;
+    browser.click("form[action$='/disable'] button").await?;
+    browser.reads(".toast", "Schedule disabled").await?;
+    browser.until("document.getElementById('schedules-disabled').textContent === '1'").await?;
+    browser.reads("#schedules-enabled", &format!("{}", all - 1.0)).await?;
+    browser.reads("#schedules-summary", &format!("{} enabled", all - 1.0)).await
+}
+
 pub(crate) async fn what_comes_while_it_is_asked_stays(stage: &Stage) -> Outcome {
     seed::everything(&stage.site.redis);
     stage.open("/jobs?status=Dead").await?;
