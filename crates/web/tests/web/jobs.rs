@@ -178,7 +178,17 @@ async fn the_detail_tells_all_of_a_job_and_the_newest_attempts_webj_04_webj_05()
     );
     let gone = site.get("/jobs?status=Dead&selected=nobody").await;
     assert_eq!(gone.status, StatusCode::OK);
-    assert!(gone.body.contains("This job has moved on"));
+    assert!(
+        gone.body.contains("No job with this id is here") && gone.body.contains("or there never was one"),
+        "{}",
+        gone.body
+    );
+    assert!(!gone.body.contains("moved on") && !gone.body.contains("It has run,"), "{}", gone.body);
+    // One that a link named exactly was there.
+    let links = values(&site.get("/jobs?status=Dead").await, "entry");
+    site.redis.cli(&["DEL", "cogworker:dead"]);
+    let gone = site.get(&format!("/jobs?status=Dead&selected=dd&entry={}", links[0])).await.body;
+    assert!(gone.contains("This job has moved on") && gone.contains("It left Dead"), "{gone}");
     Ok(())
 }
 
