@@ -331,6 +331,32 @@ pub(crate) async fn the_counts_beside_schedules_agree_after_an_action(stage: &St
     browser.reads("#schedules-summary", &format!("{} enabled", all - 1.0)).await
 }
 
+pub(crate) async fn a_text_that_is_typed_and_not_sent_counts_before_all_are_treated_and_with_a_filter(
+    stage: &Stage,
+) -> Outcome {
+    seed::everything(&stage.site.redis);
+    seed::entry(&stage.site.redis, "dead", -30.0, &seed::failed_job("OtherJob", "other", "default", 4));
+    let browser = &stage.browser;
+    let search = "#jobs-filter input[type=search]";
+    for button in ["delete_all", "retry_all"] {
+        stage.open("/jobs?status=Dead").await?;
+        browser.type_into(search, "OtherJob").await?;
+        browser.click(&format!(".head__end form[action$='/dead/{button}'] button")).await?;
+        browser.reads(".head__sub", "1 of 3 dead jobs match").await?;
+        ensure!(stage.int(&["ZCARD", "cogworker:dead"]) == 3, "{button} did something");
+        ensure!(browser.count("#cw-ask[open]").await? == 0, "{button} asked about all");
+    }
+    stage.open("/jobs?status=Dead").await?;
+    browser.type_into(search, "OtherJob").await?;
+    browser.click("#jobs-filter summary").await?;
+    browser.type_into("#f-value", "default").await?;
+    browser.click("#jobs-filter .menu__pop button").await?;
+    browser.reads(".chips", "default").await?;
+    let path = browser.path().await?;
+    ensure!(path.contains("q=OtherJob") && path.contains("value=default"), "{path}");
+    Ok(())
+}
+
 pub(crate) async fn what_comes_while_it_is_asked_stays(stage: &Stage) -> Outcome {
     seed::everything(&stage.site.redis);
     stage.open("/jobs?status=Dead").await?;
