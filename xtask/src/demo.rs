@@ -13,7 +13,9 @@ use cogworker_core::redis::Call;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
-use example_jobs::{FailJob, FlakyJob, GreetingJob, LowPriorityJob, NoopJob, PanicJob, SleepJob, SpinJob};
+use example_jobs::{
+    FailJob, FlakyJob, GreetingJob, ImportJob, LowPriorityJob, NoopJob, PanicJob, SleepJob, SpinJob,
+};
 use tokio::process::{Child, Command};
 
 use crate::step::Step;
@@ -22,6 +24,8 @@ use crate::workspace::executable;
 /// What a task that does not only run commands comes to.
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// A worker that ends sooner cannot run, and another one could not either.
+const SHORTEST_LIFE: Duration = Duration::from_secs(2);
 /// How long `--once` waits for every job to reach its end.
 const ONCE_LIMIT: Duration = Duration::from_secs(60);
 /// The jobs that `--once` pushes.
@@ -52,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
             once(&client, &mut worker).await
         } else {
             let mut web = start_web(&url)?;
-            let outcome = stream(&client, &mut worker).await;
+            let outcome = stream(&client, &url, &mut worker).await;
             stop(&mut web).await;
             outcome
         };
@@ -62,10 +66,17 @@ pub(crate) fn run(options: &Options) -> Outcome {
     })
 }
 
-fn start_worker(url: &str, show_log: bool) -> Result<Child, Box<dyn std::error::Error>> {
+/// With its log and its schedules for somebody who watches; for `--once` with nothing that is not counted.
+fn start_worker(url: &str, is_watched: bool) -> Result<Child, Box<dyn std::error::Error>> {
     let program: PathBuf = executable("debug", "example-worker");
-    let log = || if show_log { Stdio::inherit() } else { Stdio::null() };
-    Ok(Command::new(program)
+    let log = || if is_watched { Stdio::inherit() } else { Stdio::null() };
+    let mut command = Command::new(program);
+    if is_watched {
+        command.env("EXAMPLE_SCHEDULES", "1");
+    } else {
+        command.env_remove("EXAMPLE_SCHEDULES");
+    }
+    Ok(command
         .args(["-q", "default,2", "-q", "low"])
         .env("REDIS_URL", url)
         // Ctrl-C reaches the whole group; the demo stops the worker itself, once.
@@ -102,10 +113,11 @@ async fn stop(program: &mut Child) {
 }
 
 /// Pushes a few jobs a second until Ctrl-C, and shows the counters now and then.
-async fn stream(client: &Client, worker: &mut Child) -> Outcome {
+async fn stream(client: &Client, url: &str, worker: &mut Child) -> Outcome {
     println!("Pushing jobs; Ctrl-C ends the demo.\n");
     let names = ["Ada", "Grace", "Edsger", "Barbara", "Donald"];
     let mut turn = 0usize;
+    let mut started = Instant::now();
     let mut ticks = tokio::time::interval(Duration::from_millis(400));
     loop {
         tokio::select! {
@@ -113,7 +125,15 @@ async fn stream(client: &Client, worker: &mut Child) -> Outcome {
                 println!("\nStopping.");
                 return Ok(());
             }
-            status = worker.wait() => return Err(format!("keep the worker running: it ended with {}", status?).into()),
+            status = worker.wait() => {
+                let status = status?;
+                if started.elapsed() < SHORTEST_LIFE {
+                    return Err(format!("keep the worker running: it ended at once with {status}").into());
+                }
+                println!("-- The worker ended with {status}; the demo starts another one.");
+                *worker = start_worker(url, true)?;
+                started = Instant::now();
+            }
             _ = ticks.tick() => {}
         }
         let name = names[turn % names.len()];
@@ -126,7 +146,11 @@ async fn stream(client: &Client, worker: &mut Child) -> Outcome {
             }
             4 => client.perform_async(&FlakyJob(1)).await?,
             5 => client.perform_async(&LowPriorityJob()).await?,
-            6 => client.perform_async(&SleepJob(0.5)).await?,
+            // Long enough to be seen at work, and to be quieted or stopped meanwhile: 2 to 8 s.
+            6 if turn % 16 == 6 => {
+                client.perform_async(&ImportJob(200 + 100 * (turn / 16 % 7) as u32)).await?
+            }
+            6 => client.perform_async(&SleepJob(2.0 + (turn / 16 % 7) as f64)).await?,
             _ => client.push(NewJob::of(&FailJob("the demo wants it so".into())).retry(false)).await?,
         };
         turn += 1;

@@ -9,6 +9,9 @@ use cogworker_core::time::EpochSeconds;
 use crate::failures::message_pattern;
 use crate::job_set::SetKind;
 
+/// Clocks may differ by so much. What is further ahead is no time at which something came.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(3600);
+
 /// Which entries of a [`Queue`](crate::Queue) or a [`JobSet`](crate::JobSet) are meant: all of them, but for what is
 /// asked.
 ///
@@ -30,6 +33,7 @@ pub struct EntryFilter {
     /// The error's class, and its message as [`message_pattern`] levels it.
     error_group: Option<(String, String)>,
     older_than: Option<Duration>,
+    came_by: Option<EpochSeconds>,
     damaged: bool,
     args_are_hidden: bool,
 }
@@ -61,7 +65,8 @@ impl EntryFilter {
         self
     }
 
-    /// Only jobs that have this text in their class, jid or args; of what is no job, anywhere. Case does not matter.
+    /// Only jobs that have this text in their class, jid, args or last error; of what is no job, anywhere. Case does not
+    /// matter.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
         self.text = Some(text.to_lowercase());
@@ -94,6 +99,15 @@ impl EntryFilter {
     #[must_use]
     pub fn older_than(mut self, age: Duration) -> Self {
         self.older_than = Some(age);
+        self
+    }
+
+    /// Only entries that came no later than `moment`: that died, failed last, were scheduled or enqueued by then. What
+    /// was counted can so be treated without what came after. These times are of the clocks of those who wrote them;
+    /// an entry without one, or with one over an hour ahead, is meant.
+    #[must_use]
+    pub fn came_by(mut self, moment: EpochSeconds) -> Self {
+        self.came_by = Some(moment);
         self
     }
 
@@ -132,10 +146,24 @@ impl EntryFilter {
 
     /// True when it means every entry, whose bytes are then not looked at.
     fn is_empty(&self) -> bool {
-        let Self { class, jid, queue, text, error, error_group, older_than, damaged, args_are_hidden: _ } =
-            self;
+        let Self {
+            class,
+            jid,
+            queue,
+            text,
+            error,
+            error_group,
+            older_than,
+            came_by,
+            damaged,
+            args_are_hidden: _,
+        } = self;
         let texts = [class, jid, queue, text, error];
-        texts.into_iter().all(Option::is_none) && error_group.is_none() && older_than.is_none() && !damaged
+        texts.into_iter().all(Option::is_none)
+            && error_group.is_none()
+            && older_than.is_none()
+            && came_by.is_none()
+            && !damaged
     }
 
     fn means_at(&self, now: EpochSeconds, kind: Option<SetKind>, raw: &Bytes, score: EpochSeconds) -> bool {
@@ -166,6 +194,17 @@ impl EntryFilter {
                 };
                 since.is_some_and(|since| now.since(since) > age)
             })
+            && self.came_by.is_none_or(|moment| {
+                let field = |name| job.and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+                let came = match kind {
+                    Some(SetKind::Dead) => Some(score),
+                    Some(SetKind::Retry) => field("retried_at").or_else(|| field("failed_at")),
+                    Some(SetKind::Schedule) => field("created_at"),
+                    None => field("enqueued_at").or_else(|| field("created_at")),
+                };
+                let is_time = |came: &EpochSeconds| *came <= now.plus(CLOCKS_DIFFER);
+                came.filter(is_time).is_none_or(|came| came <= moment)
+            })
     }
 }
 
@@ -180,7 +219,7 @@ fn has_text(job: Option<&RawJob<'_>>, raw: &Bytes, text: &str, args_are_hidden: 
         return !args_are_hidden && String::from_utf8_lossy(raw).to_lowercase().contains(text);
     };
     let has = |part: &str| part.to_lowercase().contains(text);
-    if has(job.class()) || has(job.jid()) {
+    if has(job.class()) || has(job.jid()) || has_error(job, text) {
         return true;
     }
     if args_are_hidden {
@@ -243,7 +282,29 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_searched_in_class_jid_and_args_webj_20() {
+    fn what_came_after_a_moment_is_told_by_the_time_that_its_place_writes() {
+        let now = EpochSeconds::new(10_000.0);
+        let job = Bytes::from_static(
+            br#"{"class":"A","jid":"1","created_at":100.5,"enqueued_at":200.5,"failed_at":300.5,"retried_at":400.5}"#,
+        );
+        let by = |moment| EntryFilter::new().came_by(EpochSeconds::new(moment));
+        let is = |moment, kind, score| by(moment).means_at(now, kind, &job, EpochSeconds::new(score));
+        for (kind, came) in [
+            (Some(SetKind::Schedule), 100.5),
+            (None, 200.5),
+            (Some(SetKind::Retry), 400.5),
+            (Some(SetKind::Dead), 500.5),
+        ] {
+            assert!(is(came, kind, 500.5) && !is(came - 0.25, kind, 500.5), "{kind:?}");
+        }
+        assert!(is(1.0, Some(SetKind::Dead), 13_601.0), "further ahead than clocks differ");
+        assert!(!is(1.0, Some(SetKind::Dead), 13_600.0));
+        let damaged = Bytes::from_static(b"[1]");
+        assert!(by(1.0).means_at(now, None, &damaged, EpochSeconds::EPOCH), "without a time");
+    }
+
+    #[test]
+    fn a_text_is_searched_in_class_jid_args_and_error_webj_20() {
         let job = Bytes::from_static(
             br#"{"class":"MailJob","jid":"AB12","queue":"q","args":["Gr\u00fc\u00dfe","x/y"]}"#,
         );
@@ -252,6 +313,17 @@ mod tests {
             assert_eq!(is(EntryFilter::new().text(text)), text != "grüsse", "{text}");
         }
         assert!(!is(EntryFilter::new().text("\"q\"")), "neither keys nor other fields");
+        let failed = Bytes::from_static(
+            br#"{"class":"A","jid":"1","args":["secret"],"error_class":"IOError","error_message":"Gr\u00fc\u00dfe, \"x\""}"#,
+        );
+        let is = |filter: EntryFilter| filter.means(None, &failed, EpochSeconds::EPOCH);
+        for text in ["ioerr", "IOError: gr\u{fc}", "\u{df}e, \"X\""] {
+            assert!(is(EntryFilter::new().text(text).hide_args()), "{text}");
+        }
+        assert!(
+            !is(EntryFilter::new().text("secret").hide_args()) && !is(EntryFilter::new().text("error_class"))
+        );
+        let is = |filter: EntryFilter| filter.means(None, &job, EpochSeconds::EPOCH);
         assert!(is(EntryFilter::new().queue("q").class("MailJob")) && !is(EntryFilter::new().queue("p")));
         assert_eq!(EntryFilter::new().queue("Q").text("Ab").texts(), ["\"q\"", "ab"]);
         assert!(EntryFilter::new().text("no JOB").means(

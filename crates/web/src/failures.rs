@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use cogworker_client::Client;
 use cogworker_client::failures::FailureCensus;
 use cogworker_core::redis::RedisError;
+use cogworker_core::time::EpochSeconds;
 use tokio::time::timeout;
 
 /// So old a census is as good as a new one.
@@ -27,6 +28,8 @@ pub(crate) struct Failures {
 #[derive(Default)]
 struct Newest {
     census: Option<(Instant, Arc<FailureCensus>)>,
+    /// When it was begun.
+    began_at: Option<EpochSeconds>,
     /// How often it was forgotten: what began before that is not kept.
     forgotten: u64,
 }
@@ -69,6 +72,17 @@ impl Failures {
         timeout(PATIENCE, making).await.ok()?.ok()?.ok()
     }
 
+    /// When a census was begun: later jobs may not be in it.
+    pub(crate) fn began_at(&self, census: &Arc<FailureCensus>) -> EpochSeconds {
+        let newest = self.newest();
+        let is_it = newest.census.as_ref().is_some_and(|(_, newest)| Arc::ptr_eq(newest, census));
+        match newest.began_at.filter(|_| is_it) {
+            Some(began_at) => began_at,
+            // Another one came meanwhile. None is shown that is older.
+            None => EpochSeconds::new(EpochSeconds::now().as_f64() - 2.0 * USABLE.as_secs_f64()),
+        }
+    }
+
     /// After an action: the next page is to show what it did.
     pub(crate) fn forget(&self) {
         let mut newest = self.newest();
@@ -78,10 +92,12 @@ impl Failures {
 
     async fn make(&self, client: &Client) -> Result<Arc<FailureCensus>, RedisError> {
         let forgotten = self.newest().forgotten;
+        let began_at = EpochSeconds::now();
         let census = Arc::new(client.failure_census().await?);
         let mut newest = self.newest();
         if newest.forgotten == forgotten {
             newest.census = Some((Instant::now(), census.clone()));
+            newest.began_at = Some(began_at);
         }
         Ok(census)
     }

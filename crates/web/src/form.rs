@@ -3,6 +3,7 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use bytes::Bytes;
+use cogworker_core::time::EpochSeconds;
 
 use crate::error::WebError;
 
@@ -32,6 +33,13 @@ impl Fields {
 
     pub(crate) fn owned(&self, name: &str) -> Option<String> {
         self.get(name).map(str::to_owned)
+    }
+
+    /// When the jobs that a form means were counted, which is never later than now; nothing where it does not say.
+    pub(crate) fn counted_at(&self) -> Option<EpochSeconds> {
+        let moment: f64 = self.get("counted_at")?.parse().ok()?;
+        let now = EpochSeconds::now();
+        (moment > 0.0).then(|| EpochSeconds::new(moment.min(now.as_f64())))
     }
 
     /// A whole number; the nearest possible one where it is too large, nothing where it is none (P-40).
@@ -104,6 +112,17 @@ mod tests {
             (fields.number("n"), fields.number("m"), fields.number("a")),
             (Some(u64::MAX), None, Some(1))
         );
+    }
+
+    #[test]
+    fn a_moment_of_counting_is_never_later_than_now() {
+        let at = |text: &str| Fields::parse(format!("counted_at={text}").as_bytes()).counted_at();
+        assert_eq!(at("1796004601.25"), at("1796004601.25").filter(|at| *at <= EpochSeconds::now()));
+        assert_eq!(at("12.25"), Some(EpochSeconds::new(12.25)));
+        assert!(at("1e300").is_some_and(|at| at <= EpochSeconds::now()) && at("inf").is_some());
+        for odd in ["", "x", "-1", "NaN", "0"] {
+            assert_eq!(at(odd), None, "{odd}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ use crate::{Ui, csrf, session};
 
 /// Somebody waits for a page.
 const READ_LIMIT: Duration = Duration::from_millis(1500);
+/// A scrape or a health check has its own answer, so that it is not given up before.
+pub(crate) const PROBE_LIMIT: Duration = Duration::from_millis(1200);
 /// Deleting a million jobs takes its time; so long a browser and most proxies wait.
 const ACTION_LIMIT: Duration = Duration::from_secs(50);
 

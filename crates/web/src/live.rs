@@ -21,12 +21,19 @@ pub(crate) fn part(html: String, known: Option<&str>) -> Response {
     (tagged, Html(html)).into_response()
 }
 
+/// The field of a form that tells when what it means was counted; its value follows. Where nothing else changed, the
+/// moment that the browser has is as good.
+pub(crate) const COUNTED_AT: &str = "<input type=\"hidden\" name=\"counted_at\" value=\"";
+
 fn tag(html: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    let mut parts = html.split(COUNTED_BY_BROWSER);
-    parts.next().hash(&mut hasher);
-    for part in parts {
-        part.find('<').map_or("", |end| &part[end..]).hash(&mut hasher);
+    for (part, html) in html.split(COUNTED_AT).enumerate() {
+        let html = if part == 0 { html } else { html.find('"').map_or("", |end| &html[end..]) };
+        let mut parts = html.split(COUNTED_BY_BROWSER);
+        parts.next().hash(&mut hasher);
+        for part in parts {
+            part.find('<').map_or("", |end| &part[end..]).hash(&mut hasher);
+        }
     }
     format!("\"{:016x}\"", hasher.finish())
 }
@@ -41,6 +48,10 @@ mod tests {
             |ago: &str, name: &str| format!("<i data-cw-now>{ago}</i><b>{name}</b><i data-cw-now>x</i>");
         assert_eq!(tag(&html("1 s ago", "a")), tag(&html("2 s ago", "a")));
         assert_ne!(tag(&html("1 s ago", "a")), tag(&html("1 s ago", "b")));
+        let form =
+            |moment: f64, name: &str| format!("{COUNTED_AT}{moment}\"><b>{name}</b>{COUNTED_AT}{moment}\">");
+        assert_eq!(tag(&form(1.5, "a")), tag(&form(22.5, "a")));
+        assert_ne!(tag(&form(1.5, "a")), tag(&form(1.5, "b")));
     }
 
     #[test]

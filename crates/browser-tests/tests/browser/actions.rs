@@ -319,6 +319,62 @@ pub(crate) async fn each_action_on_schedules_and_workers_says_what_it_did_withou
     each(stage, &OTHERS).await
 }
 
+pub(crate) async fn the_counts_beside_schedules_agree_after_an_action(stage: &Stage) -> Outcome {
+    seed::everything(&stage.site.redis);
+    stage.open("/schedules").await?;
+    let browser = &stage.browser;
+    let all = browser.number("Number(document.getElementById('schedules-all').textContent)").await?;
+    browser.click("form[action$='/disable'] button").await?;
+    browser.reads(".toast", "Schedule disabled").await?;
+    browser.until("document.getElementById('schedules-disabled').textContent === '1'").await?;
+    browser.reads("#schedules-enabled", &format!("{}", all - 1.0)).await?;
+    browser.reads("#schedules-summary", &format!("{} enabled", all - 1.0)).await
+}
+
+pub(crate) async fn a_text_that_is_typed_and_not_sent_counts_before_all_are_treated_and_with_a_filter(
+    stage: &Stage,
+) -> Outcome {
+    seed::everything(&stage.site.redis);
+    seed::entry(&stage.site.redis, "dead", -30.0, &seed::failed_job("OtherJob", "other", "default", 4));
+    let browser = &stage.browser;
+    let search = "#jobs-filter input[type=search]";
+    for button in ["delete_all", "retry_all"] {
+        stage.open("/jobs?status=Dead").await?;
+        browser.type_into(search, "OtherJob").await?;
+        browser.click(&format!(".head__end form[action$='/dead/{button}'] button")).await?;
+        browser.reads(".head__sub", "1 of 3 dead jobs match").await?;
+        ensure!(stage.int(&["ZCARD", "cogworker:dead"]) == 3, "{button} did something");
+        ensure!(browser.count("#cw-ask[open]").await? == 0, "{button} asked about all");
+    }
+    stage.open("/jobs?status=Dead").await?;
+    browser.type_into(search, "OtherJob").await?;
+    browser.click("#jobs-filter summary").await?;
+    browser.type_into("#f-value", "default").await?;
+    browser.click("#jobs-filter .menu__pop button").await?;
+    browser.reads(".chips", "default").await?;
+    let path = browser.path().await?;
+    ensure!(path.contains("q=OtherJob") && path.contains("value=default"), "{path}");
+    Ok(())
+}
+
+pub(crate) async fn what_comes_while_it_is_asked_stays(stage: &Stage) -> Outcome {
+    seed::everything(&stage.site.redis);
+    stage.open("/jobs?status=Dead").await?;
+    let browser = &stage.browser;
+    browser.click(".head__end form[action$='/dead/delete_all'] button").await?;
+    browser.reads("#cw-ask[open] h2", "Delete 2 jobs from Dead?").await?;
+    seed::entry(&stage.site.redis, "dead", 0.0, &seed::failed_job("ImportJob", "late", "default", 4));
+    // A page that is updated would count it too.
+    browser
+        .run("window.ticks = 0; document.addEventListener('cw:tick', () => { window.ticks += 1; })")
+        .await?;
+    browser.until("window.ticks > 2").await?;
+    browser.click("#cw-ask[open] [data-cw-verb]").await?;
+    browser.reads(".toast", "2 jobs deleted").await?;
+    ensure!(stage.int(&["ZCARD", "cogworker:dead"]) == 1, "the one that came later is gone");
+    browser.reads(".head__end", "Delete all 1").await
+}
+
 pub(crate) async fn a_cancelled_question_changes_nothing_and_gives_the_focus_back(stage: &Stage) -> Outcome {
     seed::everything(&stage.site.redis);
     stage.open("/jobs?status=Dead").await?;

@@ -61,6 +61,9 @@ fn all() -> Vec<Trial> {
             each_action_on_jobs_says_what_it_did_with_scripts,
             each_action_on_schedules_and_workers_says_what_it_did_with_scripts,
             a_cancelled_question_changes_nothing_and_gives_the_focus_back,
+            what_comes_while_it_is_asked_stays,
+            a_text_that_is_typed_and_not_sent_counts_before_all_are_treated_and_with_a_filter,
+            the_counts_beside_schedules_agree_after_an_action,
             a_second_click_while_the_first_one_runs_is_none,
             a_failed_action_says_so,
         }

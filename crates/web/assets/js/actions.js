@@ -10,12 +10,33 @@ const questionOf = (form, submitter) => {
   const text = (name) => (field(`${name}${button}`)?.value ?? "").replace("{n} selected jobs", `${ticked} selected job${ticked === 1 ? "" : "s"}`);
   return question && { question, title: text("ask"), text: text("ask_text"), verb: text("ask_verb") };
 };
+// A text that stands in the search of Jobs counts, whether it was sent or not: a filter that is added keeps it, and what
+// is to be done to all that match first shows which those are.
+const typed = () => {
+  const box = document.querySelector("#jobs-filter input[type=search]");
+  return box && box.value.trim() !== box.defaultValue.trim() ? box : null;
+};
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  const box = typed();
+  if (!box || form === box.form) return;
+  if (form.closest("#jobs-filter")) {
+    const kept = form.elements.q ?? form.appendChild(Object.assign(document.createElement("input"), { type: "hidden", name: "q" }));
+    kept.value = box.value.trim();
+  } else if (form.closest("#jobs-content") && form.elements.counted_at && (form.id !== "bulk" || form.elements.all)) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    box.form.requestSubmit();
+  }
+}, true);
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const submitter = event.submitter;
   const asked = questionOf(form, submitter);
   if (!asked) return;
   const { question } = asked;
+  // What comes while it is asked is not what was asked about.
+  const countedAt = form.elements.counted_at?.value;
   event.preventDefault();
   event.stopImmediatePropagation();
   ask.querySelector("h2").textContent = asked.title;
@@ -27,6 +48,7 @@ document.addEventListener("submit", (event) => {
     submitter?.focus();
     if (ask.returnValue !== "yes") return;
     question.disabled = true;
+    if (countedAt) form.elements.counted_at.value = countedAt;
     form.requestSubmit(submitter);
     question.disabled = false;
   }, { once: true });

@@ -13,6 +13,7 @@ let updatedAt = now();
 
 const isField = (element) => element instanceof Element && element.matches("input:not([type=checkbox]):not([type=radio]), textarea, select");
 const isInUse = (block) => {
+  if (ask.open) return true;
   const active = document.activeElement;
   if (block.contains(active) && isField(active)) return true;
   const selection = getSelection();

@@ -39,6 +39,7 @@ struct ErrorsPage {
     here: String,
     query: ErrorsQuery,
     census: std::sync::Arc<FailureCensus>,
+    counted_at: EpochSeconds,
     rows: Vec<GroupRow>,
     groups: u64,
     new: usize,
@@ -51,6 +52,7 @@ view!(ErrorsPage, Errors);
 
 async fn load(ui: &Ui, query: ErrorsQuery) -> Result<ErrorsPage, WebError> {
     let census = ui.shared.failures.get(ui.client()).await?;
+    let counted_at = ui.shared.failures.began_at(&census);
     let text = query.text.as_ref().map(|text| text.to_lowercase());
     let has = |group: &FailureGroup| {
         let Some(text) = &text else { return true };
@@ -80,6 +82,7 @@ async fn load(ui: &Ui, query: ErrorsQuery) -> Result<ErrorsPage, WebError> {
         retrying: sum(|counts| counts.0),
         dead: sum(|counts| counts.1),
         rows,
+        counted_at,
         pager,
         query,
         census: census.clone(),
@@ -119,7 +122,8 @@ async fn act(ui: &Ui, action: GroupAction, fields: &Fields) -> Result<Response, 
         return Err(WebError::BadRequest("the fields error_class and message are missing".into()));
     };
     let query = ErrorsQuery::new(&Fields::parse(fields.get("view").unwrap_or_default().as_bytes()));
-    let told = act_on_group(ui, action, query.scope.states(), error_class, message).await;
+    let told =
+        act_on_group(ui, action, query.scope.states(), error_class, message, fields.counted_at()).await;
     ui.shared.failures.forget();
     let back = query.href();
     ui.done(told, &back, load(ui, query)).await
@@ -205,6 +209,7 @@ impl ErrorsPage {
                 .text(value)
                 .push("\">");
         }
+        fields.push(&self.ui.counted_at(&self.counted_at).to_string());
         fields
     }
 

@@ -2,11 +2,18 @@
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
 
 use crate::Ui;
+use crate::error::WebError;
+use crate::frame::PROBE_LIMIT;
 
 pub(crate) async fn show(ui: Ui) -> Response {
-    let (status, body) = match ui.client().ping().await {
+    let answer = match timeout(PROBE_LIMIT, ui.client().ping()).await {
+        Ok(answer) => answer.map_err(WebError::from),
+        Err(_) => Err(WebError::Slow(PROBE_LIMIT)),
+    };
+    let (status, body) = match answer {
         Ok(took) => {
             (StatusCode::OK, format!("{{\"redis\":true,\"round_trip_ms\":{:.3}}}", took.as_secs_f64() * 1e3))
         }

@@ -17,6 +17,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use cogworker_core::raw_job::RawJob;
+use cogworker_core::time::EpochSeconds;
 
 use crate::Ui;
 use crate::display;
@@ -53,6 +54,8 @@ struct JobsPage {
     /// What is asked for by updates; none for what must not change by itself.
     here: Option<String>,
     counts: Vec<(State, u64)>,
+    /// When they were counted.
+    counted_at: EpochSeconds,
     queue_names: Vec<String>,
     /// The queue whose jobs are shown, and whether it is paused.
     queue: Option<(String, bool)>,
@@ -65,6 +68,7 @@ struct JobsPage {
 view!(JobsPage, Jobs);
 
 async fn load(ui: &Ui, query: JobsQuery) -> Result<JobsPage, WebError> {
+    let counted_at = EpochSeconds::now();
     let counts = Counts::read(ui).await?;
     let (mut listing, panel) =
         tokio::try_join!(listing::load(ui, &query, &counts), detail::load(ui, &query, &counts))?;
@@ -77,6 +81,7 @@ async fn load(ui: &Ui, query: JobsQuery) -> Result<JobsPage, WebError> {
     Ok(JobsPage {
         here: (is_first && !query.all).then(|| query.href()),
         counts: State::ALL.iter().map(|state| (*state, counts.of(*state))).collect(),
+        counted_at,
         queue_names: counts.queues.iter().take(200).map(|queue| queue.name.clone()).collect(),
         queue: query.queue.clone().filter(|_| query.state == State::Enqueued).map(|name| {
             let paused = counts.queues.iter().any(|queue| queue.name == name && queue.paused);
@@ -334,6 +339,18 @@ impl JobsPage {
         let mut field = Markup::raw("<input type=\"hidden\" name=\"view\" value=\"");
         field.text(self.query.view());
         field.raw_tail("\">")
+    }
+
+    /// The fields of a form that means all that match.
+    fn all_fields(&self) -> Markup {
+        let mut fields = self.view_field();
+        fields.push(&self.ui.counted_at(&self.counted_at).to_string());
+        fields
+    }
+
+    /// What a question says of jobs that are selected.
+    fn selected_stay(&self) -> &'static str {
+        if self.query.all { " Jobs that came after these were counted stay." } else { "" }
     }
 
     fn queue_field(&self, queue: &str) -> Markup {

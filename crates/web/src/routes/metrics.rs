@@ -12,10 +12,12 @@ use cogworker_core::formats::Durations;
 use cogworker_core::redis::RedisError;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
+use tokio::time::timeout;
 use tracing::warn;
 
 use crate::Ui;
 use crate::error::WebError;
+use crate::frame::PROBE_LIMIT;
 
 const OPEN_METRICS: &str = "application/openmetrics-text";
 
@@ -36,10 +38,14 @@ pub(crate) async fn show(ui: Ui, headers: HeaderMap) -> Result<Response, WebErro
         return Err(WebError::NotFound);
     }
     // An outage is told as one: no series of a job system that is empty (P-54).
-    let snapshot = match read(&ui).await {
-        Ok(snapshot) => Some(snapshot),
-        Err(error) => {
+    let snapshot = match timeout(PROBE_LIMIT, read(&ui)).await {
+        Ok(Ok(snapshot)) => Some(snapshot),
+        Ok(Err(error)) => {
             warn!("failed to read what the metrics tell: failed to {error}");
+            None
+        }
+        Err(_) => {
+            warn!("failed to read what the metrics tell: nothing came within {PROBE_LIMIT:?}");
             None
         }
     };

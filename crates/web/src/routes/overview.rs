@@ -11,8 +11,8 @@ use axum::extract::RawQuery;
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
-use cogworker_client::NotAnEntryRef;
-use cogworker_core::raw_job::RawJob;
+use cogworker_client::{EntryFilter, NotAnEntryRef};
+use cogworker_core::redis::RedisError;
 
 use crate::Ui;
 use crate::display;
@@ -85,6 +85,14 @@ impl QueueForm {
         self.0.all("queue").next().map_or(in_path, str::to_owned)
     }
 
+    /// What `filter` means, without what came after it was counted.
+    fn counted(&self, filter: EntryFilter) -> EntryFilter {
+        match self.0.counted_at() {
+            Some(moment) => filter.came_by(moment),
+            None => filter,
+        }
+    }
+
     /// The view that the form stood in.
     fn view(&self, queue: &str) -> OverviewQuery {
         let layout = if self.0.get("layout") == Some("a") { "a" } else { "b" };
@@ -124,25 +132,35 @@ async fn resume(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebEr
 async fn retry_all(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
     let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
-    let is_of_queue = |raw: &Bytes| RawJob::parse(raw).is_ok_and(|job| job.queue() == Some(&*queue));
-    let retried = ui.client().retries().requeue_matching(is_of_queue).await?;
+    let (requeued, left, why) = requeue(&ui, form.counted(EntryFilter::new().queue(&queue))).await?;
     ui.log_action("retry all of queue", &queue);
-    let count = display::counted(retried.requeued, "job", "jobs");
-    let message = match (retried.requeued, retried.left) {
+    let count = display::counted(requeued, "job", "jobs");
+    let message = match (requeued, left) {
         (0, 0) => Message::warn("Nothing to retry").detail(format!("No job of {queue} is retrying.")),
         (_, 0) => Message::ok(format!("{count} put back")).detail(format!("Now waiting in {queue}.")),
         (0, left) => {
-            let why = retried.error.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
+            let why = why.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
             let left = display::counted(left, "job", "jobs");
             Message::bad("Nothing was put back").detail(format!("{left} stayed in Retry.{why}"))
         }
         (_, left) => {
-            let why = retried.error.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
+            let why = why.map_or_else(String::new, |error| format!(" {}", failed_to(error)));
             let left = display::counted(left, "job", "jobs");
             Message::warn(format!("{count} put back")).detail(format!("{left} stayed in Retry.{why}"))
         }
     };
     form.done(&ui, &queue, message).await
+}
+
+/// All retrying jobs that `filter` means: how many came onto the queue, and how many stay.
+async fn requeue(ui: &Ui, filter: EntryFilter) -> Result<(u64, u64, Option<RedisError>), RedisError> {
+    let mut walk = ui.client().retries().walk(filter);
+    let (mut requeued, mut left, mut why) = (0, 0, None);
+    while let Some(more) = walk.requeue_next().await? {
+        (requeued, left) = (requeued + more.requeued, left + more.left);
+        why = why.or(more.error);
+    }
+    Ok((requeued, left, why))
 }
 
 async fn delete(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
@@ -173,7 +191,11 @@ async fn delete(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebEr
 async fn delete_all(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebError> {
     let form = QueueForm(Fields::from(body));
     let queue = form.queue(name);
-    let deleted = ui.client().queue(&queue).clear().await?;
+    let mut walk = ui.client().queue(&queue).walk(form.counted(EntryFilter::new()));
+    let mut deleted = 0;
+    while let Some(more) = walk.delete_next().await? {
+        deleted += more;
+    }
     ui.log_action("delete all jobs of queue", &queue);
     let count = display::counted(deleted, "job", "jobs");
     form.done(&ui, &queue, Message::ok(format!("{count} deleted")).detail(format!("They waited in {queue}.")))

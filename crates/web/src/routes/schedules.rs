@@ -132,6 +132,8 @@ struct ScheduleRow {
     zone: String,
     /// Empty for one that is switched off, or whose cron cannot be read.
     next: Vec<EpochSeconds>,
+    /// When it comes next, or would if it were enabled: an entry keeps its place when it is switched.
+    slot: Option<EpochSeconds>,
     /// The newest slot that was fired or skipped.
     last_slot: Option<EpochSeconds>,
     last_run: Option<LastRun>,
@@ -144,6 +146,8 @@ struct ScheduleRow {
 impl ScheduleRow {
     fn new(ui: &Ui, job: &PeriodicJob, last_run: Option<LastRun>) -> Self {
         let cron = Cron::parse(&job.cron).ok();
+        let slot =
+            cron.as_ref().and_then(|cron| cron.next(ui.now)).map(|slot| EpochSeconds::new(slot as f64));
         let mut next = Vec::new();
         if let Some(cron) = cron.as_ref().filter(|_| !job.disabled) {
             let mut after = ui.now;
@@ -165,6 +169,7 @@ impl ScheduleRow {
             is_readable: cron.is_some(),
             cron: job.cron.clone(),
             next,
+            slot,
             last_slot: job.last_slot.map(|slot| EpochSeconds::new(slot as f64)),
             last_run,
             until_executed: job.until_executed,
@@ -246,9 +251,11 @@ async fn load(ui: &Ui, query: &SchedulesQuery) -> Result<SchedulesPage, WebError
 fn sort(rows: &mut [ScheduleRow], by: Sort) {
     // What never comes stands last.
     let far = |at: Option<&EpochSeconds>| at.map_or(i64::MAX, |at| at.as_f64() as i64);
+    // Equal ones in an order that stays.
+    rows.sort_by(|a, b| (&a.class, &a.pjid).cmp(&(&b.class, &b.pjid)));
     match by {
-        Sort::NextRun => rows.sort_by_key(|row| far(row.first())),
-        Sort::Class => rows.sort_by(|a, b| a.class.cmp(&b.class)),
+        Sort::NextRun => rows.sort_by_key(|row| far(row.slot.as_ref())),
+        Sort::Class => {}
         Sort::LastRun => {
             rows.sort_by_key(|row| Reverse(row.last_slot.map_or(i64::MIN, |at| at.as_f64() as i64)));
         }

@@ -100,6 +100,13 @@ impl Ui {
         time.raw_tail("</time>")
     }
 
+    /// The field of a form that means many jobs: when these were counted. What came later stays.
+    pub(crate) fn counted_at(&self, moment: &EpochSeconds) -> Markup {
+        let mut field = Markup::raw(live::COUNTED_AT);
+        field.text(moment);
+        field.raw_tail("\">")
+    }
+
     /// How long since; the browser counts on.
     pub(crate) fn elapsed(&self, since: &EpochSeconds) -> Markup {
         let mut span = Markup::raw("<span data-cw-since=\"");

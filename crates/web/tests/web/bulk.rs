@@ -9,7 +9,7 @@ use cogworker_web::WebOptions;
 use crate::support::{Outcome, Site};
 
 /// `count` jobs of the classes A and B in turn, of the queues a and b.
-fn fill(site: &Site, key: &str, count: u32) {
+pub(crate) fn fill(site: &Site, key: &str, count: u32) {
     let script = r#"for n = 1, tonumber(ARGV[1]) do
         local class = n % 2 == 0 and 'A' or 'B'
         local job = string.format('{"class":"%sJob","jid":"j%d","queue":"%s","args":[%d],"in":"%s","error_class":"E%s"}', class, n, string.lower(class), n, KEYS[1], class)
@@ -239,7 +239,7 @@ async fn a_full_redis_is_shown_and_can_be_emptied_p_49() -> Outcome {
 }
 
 /// What the form of the banner sends, and where to: the answer to "yes".
-fn going_on(page: &str) -> Option<(String, Vec<(String, String)>)> {
+pub(crate) fn going_on(page: &str) -> Option<(String, Vec<(String, String)>)> {
     let form = page.split("data-cw-stay").nth(1)?.split("</form>").next()?;
     let value = |text: &str, name: &str| {
         let value = text.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?;

@@ -8,6 +8,35 @@ use crate::entries::*;
 use crate::support::{Outcome, Site};
 
 #[tokio::test]
+async fn a_failed_job_tells_why_in_its_row_and_is_found_by_it() -> Outcome {
+    let site = Site::start().await?;
+    let job = |jid: &str, message: &str| {
+        format!(
+            r#"{{"class":"A","jid":"{jid}","queue":"q","args":[],"error_class":"IOError","error_message":"{message}","failed_at":1.0,"retry_count":0}}"#
+        )
+    };
+    for set in ["retry", "dead"] {
+        let key = format!("cogworker:{set}");
+        site.redis.cli(&["ZADD", &key, "9000000001", &job("j1", r"disk <full>\n  on sda1")]);
+        site.redis.cli(&["ZADD", &key, "9000000002", &job("j2", &"long ".repeat(100))]);
+    }
+    for status in ["Retrying", "Dead"] {
+        let page = site.get(&format!("/jobs?status={status}")).await.body;
+        assert!(page.contains(">IOError: disk &#60;full&#62; on sda1</span>"), "on one line: {page}");
+        assert!(page.contains(">IOError: long long") && !page.contains(&"long ".repeat(60)), "cut: {page}");
+        for text in ["FULL", "ioerror:%20disk", "sda1"] {
+            let found = site.get(&format!("/jobs?status={status}&q={text}")).await.body;
+            assert!(found.contains("title=\"j1\"") && found.contains("1 of 2 "), "{text}: {found}");
+        }
+    }
+    site.redis.cli(&["SADD", "cogworker:queues", "q"]);
+    site.redis.cli(&["LPUSH", "cogworker:queue:q", &job("j3", "an old one")]);
+    let page = site.get("/jobs?status=Enqueued").await.body;
+    assert!(page.contains("title=\"j3\"") && !page.contains("an old one"), "it does not fail now");
+    Ok(())
+}
+
+#[tokio::test]
 async fn each_state_shows_its_jobs_and_how_many_there_are_webj_01_webj_02_webj_20() -> Outcome {
     let site = Site::start().await?;
     add(&site, "schedule", far(), &job("ScheduledJob", "s1"));
@@ -149,7 +178,17 @@ async fn the_detail_tells_all_of_a_job_and_the_newest_attempts_webj_04_webj_05()
     );
     let gone = site.get("/jobs?status=Dead&selected=nobody").await;
     assert_eq!(gone.status, StatusCode::OK);
-    assert!(gone.body.contains("This job has moved on"));
+    assert!(
+        gone.body.contains("No job with this id is here") && gone.body.contains("or there never was one"),
+        "{}",
+        gone.body
+    );
+    assert!(!gone.body.contains("moved on") && !gone.body.contains("It has run,"), "{}", gone.body);
+    // One that a link named exactly was there.
+    let links = values(&site.get("/jobs?status=Dead").await, "entry");
+    site.redis.cli(&["DEL", "cogworker:dead"]);
+    let gone = site.get(&format!("/jobs?status=Dead&selected=dd&entry={}", links[0])).await.body;
+    assert!(gone.contains("This job has moved on") && gone.contains("It left Dead"), "{gone}");
     Ok(())
 }
 

@@ -12,6 +12,7 @@ mod frame;
 mod history;
 mod job_actions;
 mod jobs;
+mod late_jobs;
 mod metrics;
 mod names;
 mod operators;

@@ -50,11 +50,49 @@ async fn a_queue_that_is_drained_reads_zero_and_one_that_cannot_be_read_has_no_s
     assert!(site.get("/metrics").await.body.contains("cogworker_queue_size{queue=\"q\"} 0"));
     site.redis.cli(&["SET", "cogworker:queue:q", "x"]);
     assert!(!site.get("/metrics").await.body.contains("queue=\"q\""));
-    site.redis.stop();
-    let away = site.get("/metrics").await;
-    let body = away.body;
-    assert!(away.status == StatusCode::SERVICE_UNAVAILABLE || body.contains("cogworker_up 0"), "{body}");
-    assert!(!body.contains("cogworker_processed_total"));
+    Ok(())
+}
+
+/// Names and values, without what stands about them.
+fn series(body: &str) -> Vec<(&str, f64)> {
+    let lines = body.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| line.rsplit_once(' ').map(|(name, value)| (name, value.parse().unwrap())).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn while_redis_is_away_or_hangs_a_scrape_tells_so_and_nothing_else_and_health_is_short() -> Outcome {
+    let site = Site::start().await?;
+    assert_eq!(site.get("/health").await.header("content-type"), "application/json");
+    for hangs in [true, false] {
+        if hangs {
+            site.redis.pause()?;
+        } else {
+            site.redis.resume()?;
+            site.redis.stop();
+        }
+        for (accept, kind) in [
+            ("text/plain", "text/plain; version=0.0.4; charset=utf-8"),
+            (
+                "application/openmetrics-text;version=1.0.0",
+                "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            ),
+        ] {
+            let scrape = Request::get(format!("{ROOT}/metrics")).header("accept", accept);
+            let scrape = site.send(scrape.body(Body::empty())?).await;
+            assert_eq!((scrape.status, scrape.header("content-type")), (StatusCode::OK, kind), "{hangs}");
+            assert_eq!(series(&scrape.body), [("cogworker_up", 0.0)], "{hangs}");
+        }
+        let health = site.get("/health").await;
+        assert_eq!(health.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(health.header("content-type"), "application/json");
+        assert!(
+            health.body.starts_with("{\"redis\":false,\"error\":\"failed to ") && health.body.len() < 400,
+            "{}",
+            health.body
+        );
+    }
     Ok(())
 }
 

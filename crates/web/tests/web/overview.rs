@@ -10,6 +10,28 @@ fn job(jid: &str, queue: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_paused_queue_whose_jobs_wait_comes_before_errors_and_everything_else_can_be_opened() -> Outcome {
+    let site = Site::start().await?;
+    let now = cogworker_core::time::EpochSeconds::now();
+    for n in 0..6 {
+        let job = format!(
+            r#"{{"class":"J{n}","jid":"{n}","queue":"q","args":[],"error_class":"Error{n}","error_message":"x","failed_at":{now}}}"#
+        );
+        site.redis.cli(&["ZADD", "cogworker:dead", &now.to_string(), &job]);
+    }
+    site.redis.cli(&["SADD", "cogworker:queues", "held"]);
+    site.redis.cli(&["LPUSH", "cogworker:queue:held", &job("1", "held")]);
+    site.client.queue("held").pause().await?;
+    let page = site.get("/overview").await.body;
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    let more = at("4 more, less urgent</summary>");
+    assert!(at("<b>held</b> is paused.") < at("<b>Error"), "{page}");
+    assert!(at("<b>held</b> is paused.") < more && page.matches("<b>Error").count() == 6, "{page}");
+    assert_eq!(page[more..].matches("<b>Error").count(), 4, "all the others are behind the line");
+    Ok(())
+}
+
+#[tokio::test]
 async fn layout_a_shows_queues_with_latency_and_pauses_them_webo_11_webo_18_webo_20() -> Outcome {
     let site = Site::start().await?;
     site.client.push(NewJob::new("TestJob")).await?;

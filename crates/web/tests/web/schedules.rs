@@ -9,6 +9,38 @@ fn publish(site: &Site, pjid: &str, entry: &str) {
 }
 
 #[tokio::test]
+async fn an_entry_that_is_disabled_keeps_its_place() -> Outcome {
+    let site = Site::start().await?;
+    for (pjid, class, cron) in [
+        ("p1", "EachMinute", "* * * * *"),
+        ("p2", "EachJanuary", "0 0 1 1 *"),
+        ("p3", "AlsoEachMinute", "* * * * *"),
+        ("p4", "Broken", "x"),
+    ] {
+        let entry = format!(r#"{{"cron":"{cron}","class":"{class}","retry":3,"unique":null,"args":[]}}"#);
+        publish(&site, pjid, &entry);
+    }
+    let order = |page: &str| -> Vec<String> {
+        let rows = page.split("<tr role=\"row\" id=\"s-").skip(1);
+        rows.map(|row| row.split("history?class=").nth(1).unwrap().split('"').next().unwrap().to_owned())
+            .collect()
+    };
+    for sort in ["", "class", "last_run"] {
+        let before = order(&site.get(&format!("/schedules?sort={sort}")).await.body);
+        assert_eq!(before.len(), 4);
+        for (action, enabled) in [("disable", 3), ("enable", 4)] {
+            let part = site.post_part(&format!("/schedules/p3/{action}"), &[("sort", sort)]).await.body;
+            assert_eq!(order(&part), before, "{action} by {sort}");
+            for (id, count) in [("all", 4), ("enabled", enabled), ("disabled", 4 - enabled)] {
+                let told = format!("<template data-cw-copy-to=\"schedules-{id}\">{count}</template>");
+                assert!(part.contains(&told), "{told}: {part}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn entries_show_cron_args_and_state_webs_01_to_05_webs_09() -> Outcome {
     let site = Site::start().await?;
     assert!(site.get("/schedules").await.body.contains("Nothing registered yet"));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::Call;
-use cogworker_server::{App, Context, HistoryLimits, JobError};
+use cogworker_server::{App, Context, HistoryLimits, JobError, Periodic};
 use example_jobs::{
     CrashJob, DailyReportJob, FailJob, FlakyJob, GreetingJob, HourlyCleanupJob, ImportJob, LowPriorityJob,
     NoopJob, PanicJob, RecordJob, SleepJob, SpinJob,
@@ -105,6 +105,17 @@ fn app() -> App {
         .history(HistoryLimits::default())
 }
 
+/// What comes again and again: where `EXAMPLE_SCHEDULES` is set, so that tests count their own jobs alone.
+fn with_schedules(app: App) -> App {
+    let section = "sales".to_owned();
+    app.periodic(Periodic::cron("* * * * *", &ImportJob(300)))
+        .periodic(Periodic::cron("0 * * * *", &HourlyCleanupJob()))
+        .periodic(Periodic::cron("0 6 * * mon-fri Europe/Berlin", &DailyReportJob { section }))
+}
+
 fn main() -> ExitCode {
-    cogworker_server::main(|_boot| async { Ok::<_, JobError>(app()) })
+    let has_schedules = std::env::var_os("EXAMPLE_SCHEDULES").is_some();
+    cogworker_server::main(async move |_boot| {
+        Ok::<_, JobError>(if has_schedules { with_schedules(app()) } else { app() })
+    })
 }

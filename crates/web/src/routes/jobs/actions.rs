@@ -9,7 +9,6 @@ use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
 use cogworker_core::time::EpochSeconds;
 
-use super::again::Again;
 use super::bulk::{self, Reach};
 use super::place::{Place, Target};
 use super::query::{JobsQuery, State};
@@ -163,7 +162,7 @@ pub(super) async fn one(
     if all {
         let mut reach = view.list();
         reach.state = state;
-        return bulk::run(&ui, action, Reach::new(reach, Again::of(&fields)), view).await;
+        return bulk::run(&ui, action, Reach::new(reach, &fields), view).await;
     }
     let (place, raw) = match named(&ui, state, &fields).await? {
         Ok(entry) => entry,
@@ -256,7 +255,7 @@ pub(super) async fn selected(ui: Ui, body: Bytes) -> Result<Response, WebError> 
         return Err(WebError::BadRequest("the field do must be retry, reschedule, kill or delete".into()));
     };
     if fields.get("all").is_some() {
-        let reach = Reach::new(view.list(), Again::of(&fields));
+        let reach = Reach::new(view.list(), &fields);
         return bulk::run(&ui, action, reach, JobsQuery { all: false, ..view }).await;
     }
     let mut targets = Vec::new();

@@ -15,6 +15,8 @@ pub(super) struct Again {
     pub(super) action: Action,
     /// The time that those have which are rescheduled already.
     pub(super) at: EpochSeconds,
+    /// When all of its jobs were counted.
+    pub(super) counted_at: Option<EpochSeconds>,
     /// Where it was.
     pub(super) from: Option<Target>,
     /// How far it came, where that does not stand beside it.
@@ -34,7 +36,7 @@ impl Again {
     /// Of an address or a form.
     pub(super) fn of(fields: &Fields) -> Option<Self> {
         let from = fields.get("again_from").and_then(|from| from.parse().ok());
-        Some(Self { from, ..Self::parse(fields.get("again")?)? })
+        Some(Self { from, counted_at: fields.counted_at(), ..Self::parse(fields.get("again")?)? })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -49,13 +51,21 @@ impl Again {
             _ => 0.0,
         };
         let fits = state == State::All || action.fits(state);
-        fits.then_some(Self { state, action, at: EpochSeconds::new(at), from: None, told: None })
+        fits.then_some(Self {
+            state,
+            action,
+            at: EpochSeconds::new(at),
+            counted_at: None,
+            from: None,
+            told: None,
+        })
     }
 
     /// What an address or a form carries.
     pub(super) fn fields(&self) -> Vec<(&'static str, String)> {
         let from = self.from.as_ref().map(|from| ("again_from", from.to_string()));
-        [("again", self.text())].into_iter().chain(from).collect()
+        let counted_at = self.counted_at.map(|moment| ("counted_at", moment.to_string()));
+        [("again", self.text())].into_iter().chain(from).chain(counted_at).collect()
     }
 
     /// Where its form is sent to.

@@ -14,11 +14,14 @@ use super::query::{JobsQuery, State};
 use crate::Ui;
 use crate::display;
 use crate::error::WebError;
+use crate::form::Fields;
 use crate::message::{Message, failed_to};
 
 /// Which jobs.
 pub(super) struct Reach {
     query: JobsQuery,
+    /// When they were counted: what came later stays.
+    counted_at: Option<EpochSeconds>,
     /// What was done to some of them already.
     before: Option<Again>,
 }
@@ -42,8 +45,9 @@ struct Progress {
 }
 
 impl Reach {
-    pub(super) fn new(query: JobsQuery, before: Option<Again>) -> Self {
-        Self { query, before }
+    /// Those that a form means.
+    pub(super) fn new(query: JobsQuery, form: &Fields) -> Self {
+        Self { query, counted_at: form.counted_at(), before: Again::of(form) }
     }
 
     /// Where they are, in an order that stays; from where it was on.
@@ -74,9 +78,21 @@ impl Reach {
         self.before.as_ref().and_then(|before| before.from.as_ref())
     }
 
+    fn filter(&self, place: &Place) -> EntryFilter {
+        counted_by(self.query.filter(place), self.counted_at)
+    }
+
     /// Where in `place` it was, if it was there.
     fn position(&self, place: &Place) -> Option<&EntryRef> {
         self.from().filter(|from| from.place == *place).map(|from| &from.entry)
+    }
+}
+
+/// Without what came after those that are meant were counted.
+fn counted_by(filter: EntryFilter, moment: Option<EpochSeconds>) -> EntryFilter {
+    match moment {
+        Some(moment) => filter.came_by(moment),
+        None => filter,
     }
 }
 
@@ -106,7 +122,7 @@ pub(super) async fn run(
         if progress.is_over_before(&place) {
             break;
         }
-        let (filter, position) = (query.filter(&place), reach.position(&place));
+        let (filter, position) = (reach.filter(&place), reach.position(&place));
         let result = match (place.set(ui.client()), &place) {
             (Some(set), _) => progress.set(&set, &filter, action, position).await,
             (None, Place::Queue(name)) => progress.queue(&ui.client().queue(name), &filter, position).await,
@@ -129,7 +145,8 @@ pub(super) async fn run(
     let message = progress.told(action);
     let told = ui.is_fragment().then(|| format!("{}.", message.title));
     let from = progress.cut_off.filter(|_| progress.error.is_none());
-    let again = from.map(|from| Again { state: query.state, action, at, from: Some(from), told });
+    let counted_at = reach.counted_at;
+    let again = from.map(|from| Again { state: query.state, action, at, counted_at, from: Some(from), told });
     super::done(ui, message, JobsQuery { again, ..view.beginning() }).await
 }
 
@@ -282,12 +299,13 @@ pub(crate) async fn act_on_group(
     states: &[State],
     error_class: &str,
     message: &str,
+    counted_at: Option<EpochSeconds>,
 ) -> Message {
     let action = match action {
         GroupAction::Retry => Action::Run,
         GroupAction::Delete => Action::Delete,
     };
-    let filter = EntryFilter::new().error_group(error_class, message);
+    let filter = counted_by(EntryFilter::new().error_group(error_class, message), counted_at);
     let mut progress = Progress::new(ui, in_minutes(0));
     for place in states.iter().filter_map(|state| Place::of_set(*state)) {
         let Some(set) = place.set(ui.client()) else { continue };

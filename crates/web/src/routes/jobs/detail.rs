@@ -38,7 +38,10 @@ pub(super) enum Panel {
 
 pub(super) struct Gone {
     pub(super) jid: String,
-    pub(super) was: &'static str,
+    /// What is said of it first.
+    pub(super) title: &'static str,
+    /// Where it is not.
+    pub(super) where_not: String,
     pub(super) what: String,
     pub(super) history: Option<String>,
 }

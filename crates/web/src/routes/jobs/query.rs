@@ -136,7 +136,7 @@ impl Sort {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct JobsQuery {
     pub(super) state: State,
-    /// In class, jid and args.
+    /// In class, jid, args and error.
     pub(super) text: Option<String>,
     pub(super) queue: Option<String>,
     pub(super) class: Option<String>,

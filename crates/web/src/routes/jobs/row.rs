@@ -28,6 +28,8 @@ pub(super) struct JobRow {
     pub(super) is_job: bool,
     /// Failed attempts, and how many there are at most; `None` for a job that did not fail.
     pub(super) attempts: Option<(u64, u64)>,
+    /// Why it failed last, of one that is retrying or dead: `Class: message`, on one line.
+    pub(super) error: Option<String>,
     pub(super) next_run: Option<EpochSeconds>,
     pub(super) at: Option<EpochSeconds>,
     pub(super) running: Option<Runs>,
@@ -50,6 +52,7 @@ impl JobRow {
         Self {
             id: format!("j-{}-{}", state.word(), target.entry.hash()),
             attempts: job.as_ref().and_then(attempts),
+            error: job.as_ref().filter(|_| matches!(state, State::Retrying | State::Dead)).and_then(error),
             next_run: score.filter(|_| matches!(state, State::Scheduled | State::Retrying)),
             at: match state {
                 State::Running => running.as_ref().map(|runs| runs.since),
@@ -159,6 +162,18 @@ pub(super) fn run_path(state: State) -> &'static str {
 pub(super) fn attempts(job: &RawJob<'_>) -> Option<(u64, u64)> {
     let failed = u64::from(job.retry_count());
     (failed > 0).then(|| (failed, failed.max(u64::from(job.retry_budget()) + 1)))
+}
+
+/// What went wrong, as a line.
+fn error(job: &RawJob<'_>) -> Option<String> {
+    let field = |name| job.text_field(name).filter(|text| !text.is_empty());
+    let line = match (field("error_class"), field("error_message")) {
+        (Some(class), Some(message)) => format!("{class}: {message}"),
+        (class, message) => class.or(message)?,
+    };
+    let start: String = line.chars().take(4 * SHORT_ARGS).collect();
+    let words: Vec<&str> = start.split_whitespace().collect();
+    Some(display::shortened(&words.join(" "), SHORT_ARGS))
 }
 
 /// The beginning of what may be anything.

@@ -9,7 +9,7 @@ use crate::display;
 use crate::markup::Markup;
 use crate::schedule_runs::LastRuns;
 
-/// More would hide the worst.
+/// So many are shown at once, the others when somebody opens them.
 const SHOWN: usize = 4;
 /// A group of errors is new for so long.
 const NEW_FOR: f64 = 3600.0;
@@ -31,13 +31,13 @@ pub(super) enum Next {
 
 pub(super) struct Attentions {
     pub(super) shown: Vec<Attention>,
-    /// How many more there are.
-    pub(super) more: usize,
+    /// Those that are less urgent.
+    pub(super) more: Vec<Attention>,
 }
 
 impl Attentions {
     pub(super) fn total(&self) -> usize {
-        self.shown.len() + self.more
+        self.shown.len() + self.more.len()
     }
 }
 
@@ -49,13 +49,17 @@ pub(super) fn find(
     schedules: &LastRuns,
 ) -> Attentions {
     let mut found = Vec::new();
-    new_errors(ui, failures, &mut found);
+    let is_late = |queue: &&QueueInfo| queue.latency > ui.shared.options.latency_threshold;
+    let (held_up, held): (Vec<_>, Vec<_>) =
+        waiting_longest_first(queues).filter(|it| it.paused).partition(is_late);
+    // Where nothing moves at all comes before what moves and fails.
     unread(ui, queues, processes, &mut found);
+    paused(ui, &held_up, &mut found);
+    new_errors(ui, failures, &mut found);
     schedules_amiss(ui, schedules, &mut found);
     slow(ui, queues, &mut found);
-    paused(ui, queues, &mut found);
-    let more = found.len().saturating_sub(SHOWN);
-    found.truncate(SHOWN);
+    paused(ui, &held, &mut found);
+    let more = found.split_off(found.len().min(SHOWN));
     Attentions { shown: found, more }
 }
 
@@ -163,9 +167,7 @@ fn schedules_amiss(ui: &Ui, schedules: &LastRuns, found: &mut Vec<Attention>) {
 
 fn slow(ui: &Ui, queues: &[QueueInfo], found: &mut Vec<Attention>) {
     let limit = ui.shared.options.latency_threshold;
-    let mut slow: Vec<_> = queues.iter().filter(|queue| !queue.paused && queue.latency > limit).collect();
-    slow.sort_by_key(|queue| std::cmp::Reverse(queue.latency));
-    for queue in slow {
+    for queue in waiting_longest_first(queues).filter(|queue| !queue.paused && queue.latency > limit) {
         let mut what = bold(&queue.name);
         what.push(" is slow.");
         let mut why = Markup::raw("Its oldest job has waited ");
@@ -181,8 +183,15 @@ fn slow(ui: &Ui, queues: &[QueueInfo], found: &mut Vec<Attention>) {
     }
 }
 
-fn paused(ui: &Ui, queues: &[QueueInfo], found: &mut Vec<Attention>) {
-    for queue in queues.iter().filter(|queue| queue.paused && queue.size.unwrap_or(0) > 0) {
+/// The queues in which jobs wait.
+fn waiting_longest_first(queues: &[QueueInfo]) -> impl Iterator<Item = &QueueInfo> {
+    let mut waiting: Vec<_> = queues.iter().filter(|queue| queue.size.unwrap_or(0) > 0).collect();
+    waiting.sort_by_key(|queue| std::cmp::Reverse(queue.latency));
+    waiting.into_iter()
+}
+
+fn paused(ui: &Ui, queues: &[&QueueInfo], found: &mut Vec<Attention>) {
+    for queue in queues {
         let mut what = bold(&queue.name);
         what.push(" is paused.");
         let mut why = Markup::default();

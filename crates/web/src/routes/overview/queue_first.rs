@@ -43,6 +43,10 @@ struct Selected {
     name: String,
     paused: bool,
     size: Option<u64>,
+    /// When its jobs were counted.
+    counted_at: EpochSeconds,
+    /// When its failed ones were.
+    failures_at: EpochSeconds,
     running: u64,
     retrying: u64,
     dead: u64,
@@ -144,11 +148,13 @@ pub(super) async fn load(ui: &Ui, query: &OverviewQuery) -> Result<QueueFirst, W
 
 async fn select(ui: &Ui, name: &str, query: &OverviewQuery) -> Result<Selected, WebError> {
     let client = ui.client();
+    let counted_at = EpochSeconds::now();
     let queue = client.queue(name);
     let (info, running, census) =
         tokio::join!(queue.info(), client.running_jobs(), ui.shared.failures.get(client));
     let (info, running) = (info?, running?);
-    let failed = census.unwrap_or_default().queues.get(name).copied().unwrap_or_default();
+    let census = census.unwrap_or_default();
+    let failed = census.queues.get(name).copied().unwrap_or_default();
     let href =
         OverviewQuery { layout: Some("b".into()), queue: Some(name.into()), ..Default::default() }.href(ui);
     let pager = Pager::new(query.page.as_deref(), PER_PAGE, info.size.unwrap_or(0), href);
@@ -160,6 +166,8 @@ async fn select(ui: &Ui, name: &str, query: &OverviewQuery) -> Result<Selected, 
         name: name.to_owned(),
         paused: info.paused,
         size: info.size,
+        counted_at,
+        failures_at: ui.shared.failures.began_at(&census),
         running: running.iter().filter(|job| job.work.queue == name).count() as u64,
         retrying: failed.retrying,
         dead: failed.dead,

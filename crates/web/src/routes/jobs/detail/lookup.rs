@@ -77,10 +77,12 @@ async fn by_jid(ui: &Ui, query: &JobsQuery, counts: &Counts, jid: &str) -> Resul
 }
 
 async fn gone(ui: &Ui, jid: Option<&str>, was: Option<&'static str>) -> Result<Gone, WebError> {
-    let was = was.unwrap_or("this list");
+    const MOVED_ON: &str = "This job has moved on";
+    let left = was.map(|was| format!("It left {was}"));
     let Some(jid) = jid else {
         let what = "Somebody deleted it, or it has run.".to_owned();
-        return Ok(Gone { jid: String::new(), was, what, history: None });
+        let where_not = left.unwrap_or_else(|| "It left this list".to_owned());
+        return Ok(Gone { jid: String::new(), title: MOVED_ON, where_not, what, history: None });
     };
     let (status, runs) = tokio::join!(ui.client().status(jid), runs_of(ui, jid));
     let what = match (status.ok().flatten().map(|status| status.state), runs.first()) {
@@ -90,7 +92,25 @@ async fn gone(ui: &Ui, jid: Option<&str>, was: Option<&'static str>) -> Result<G
         (_, Some(run)) => format!("Its last run failed: {}", run.error()),
         (Some(JobState::Complete), None) => "It ran with success.".to_owned(),
         (Some(JobState::Failed), None) => "It failed.".to_owned(),
-        _ => "It has run, or somebody deleted it.".to_owned(),
+        _ if left.is_some() => "It has run, or somebody deleted it.".to_owned(),
+        // Nothing tells that there ever was one.
+        _ => {
+            let what = "It may have run, somebody may have deleted it, or there never was one. Long lists are searched at \
+                        one end.";
+            return Ok(Gone {
+                jid: jid.to_owned(),
+                title: "No job with this id is here",
+                where_not: "It was not found".to_owned(),
+                what: what.to_owned(),
+                history: Some(history(jid)),
+            });
+        }
     };
-    Ok(Gone { jid: jid.to_owned(), was, what: display::shortened(&what, 300), history: Some(history(jid)) })
+    Ok(Gone {
+        jid: jid.to_owned(),
+        title: MOVED_ON,
+        where_not: left.unwrap_or_else(|| "It waits nowhere".to_owned()),
+        what: display::shortened(&what, 300),
+        history: Some(history(jid)),
+    })
 }
