@@ -54,16 +54,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Outcome {
     if !options.optimised {
-        // The figures are of optimised code, of the pushing side too.
-        Step::cargo("build", &["build", "--release", "--package", "xtask"]).run()?;
-        let mut again = std::process::Command::new(executable("release", "xtask"));
-        again.args(std::env::args_os().skip(1)).arg("--optimised");
-        let status = again.status()?;
-        return if status.success() {
-            Ok(())
-        } else {
-            Err(format!("measure: it ended with {status}").into())
-        };
+        return run_optimised();
     }
     let workloads = Workload::chosen(options.jobs, &options.only)?;
     let mut report = Report::default();
@@ -102,4 +93,13 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let plots = plot::write_all(&report, &folder)?;
     println!("{plots} plots in {}", folder.display());
     Ok(())
+}
+
+/// Runs this very task by a program built with optimisations: the figures are of such code, on the pushing
+/// side too.
+pub(crate) fn run_optimised() -> Outcome {
+    Step::cargo("build", &["build", "--release", "--package", "xtask"]).run()?;
+    let mut again = std::process::Command::new(executable("release", "xtask"));
+    let status = again.args(std::env::args_os().skip(1)).arg("--optimised").status()?;
+    if status.success() { Ok(()) } else { Err(format!("measure: it ended with {status}").into()) }
 }

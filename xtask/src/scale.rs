@@ -14,11 +14,10 @@ use cogworker_server::{App, Config, Server};
 use cogworker_testing::TestRedis;
 
 use crate::bench::ours::NoopJob;
+use crate::bench::run_optimised;
 use crate::bench::system::{Running, ours_command};
 use crate::bench::usage::{self, RedisUsage};
 use crate::demo::Outcome;
-use crate::step::Step;
-use crate::workspace::executable;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -55,14 +54,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Outcome {
     if !options.optimised {
-        Step::cargo("build", &["build", "--release", "--package", "xtask"]).run()?;
-        let mut again = std::process::Command::new(executable("release", "xtask"));
-        let status = again.args(std::env::args_os().skip(1)).arg("--optimised").status()?;
-        return if status.success() {
-            Ok(())
-        } else {
-            Err(format!("measure: it ended with {status}").into())
-        };
+        return run_optimised();
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
