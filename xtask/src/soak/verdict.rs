@@ -126,8 +126,8 @@ impl Verdict {
                 format!("left in redis: {key} ({:?} long)", value().as_str().map(str::len))
             });
             if EXPIRING.iter().any(|head| key.starts_with(head)) {
-                let ttl = site.int(&["TTL", &key])?;
-                self.expect(ttl > 0, || format!("{key} does not expire"));
+                let ttl = site.int(&["PTTL", &key])?;
+                self.expect(expires(ttl), || format!("{key} does not expire"));
             }
         }
         Ok(())
@@ -163,6 +163,12 @@ impl Verdict {
     }
 }
 
+/// What PTTL tells: the milliseconds left, 0 within the last one, -1 for a key without an end, -2
+/// for one that ended after its name was read.
+fn expires(pttl: i64) -> bool {
+    pttl != -1
+}
+
 fn read_dead(site: &Site) -> Result<HashMap<String, DeadEntry>, Failed> {
     let mut dead = HashMap::new();
     for entry in site.texts(&["ZRANGE", "cogworker:dead", "0", "-1"])? {
@@ -182,4 +188,25 @@ fn read_dead(site: &Site) -> Result<HashMap<String, DeadEntry>, Failed> {
 fn sample(all: &[String]) -> String {
     let shown = all.iter().take(5).cloned().collect::<Vec<_>>().join("; ");
     if all.len() > 5 { format!("{shown}; and {} more", all.len() - 5) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_key_without_an_end_does_not_expire() -> Result<(), Failed> {
+        let redis = cogworker_testing::TestRedis::start()?;
+        let pttl = |key| redis.cli(&["PTTL", key]).as_int();
+        redis.cli(&["MSET", "endless", "x", "ending", "x"]);
+        redis.cli(&["PEXPIRE", "ending", "400"]);
+        assert!(
+            redis.cli(&["TTL", "ending"]).as_int() <= Some(0),
+            "whole seconds, rounded down below a half"
+        );
+        assert!(pttl("ending").is_some_and(expires));
+        assert!(pttl("gone").is_some_and(expires));
+        assert!(!pttl("endless").is_some_and(expires));
+        Ok(())
+    }
 }

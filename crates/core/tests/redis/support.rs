@@ -23,6 +23,11 @@ pub(crate) fn list(server: &TestRedis, key: &str) -> Vec<String> {
     server.cli(&["LRANGE", key, "0", "-1"]).strings()
 }
 
+/// Whether `key` got `ttl` seconds at most ten seconds ago.
+pub(crate) fn has_ttl(server: &TestRedis, key: &str, ttl: i64) -> bool {
+    server.cli(&["TTL", key]).as_int().is_some_and(|left| (ttl - 10..=ttl).contains(&left))
+}
+
 /// Every key that matches, however many steps it takes.
 pub(crate) async fn walk_keys(
     redis: &Redis,
