@@ -17,8 +17,6 @@ use crate::message::{self, Message};
 use crate::shared::Shared;
 use crate::{Ui, csrf, session};
 
-/// Somebody waits for a page.
-const READ_LIMIT: Duration = Duration::from_millis(1500);
 /// A scrape or a health check has its own answer, so that it is not given up before.
 pub(crate) const PROBE_LIMIT: Duration = Duration::from_millis(1200);
 /// Deleting a million jobs takes its time; so long a browser and most proxies wait.
@@ -55,7 +53,7 @@ pub(crate) async fn frame(State(shared): State<Arc<Shared>>, request: Request, n
 
 async fn serve(ui: &Ui, mut request: Request, next: Next) -> Response {
     let limit = if csrf::is_safe(request.method()) {
-        READ_LIMIT
+        ui.shared.options.read_limit
     } else {
         match begin_action(ui, request).await {
             Ok(Ok(checked)) => request = checked,
@@ -81,7 +79,8 @@ async fn begin_action(ui: &Ui, request: Request) -> Result<Result<Request, Respo
         question => return Ok(question),
     };
     if request.uri().path() != PREFERENCES {
-        timeout(READ_LIMIT, ui.client().ping()).await.map_err(|_| WebError::Slow(READ_LIMIT))??;
+        let limit = ui.shared.options.read_limit;
+        timeout(limit, ui.client().ping()).await.map_err(|_| WebError::Slow(limit))??;
     }
     Ok(Ok(request))
 }

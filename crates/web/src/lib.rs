@@ -21,6 +21,7 @@ struct Guide;
 mod assets;
 mod confirm;
 mod csrf;
+mod days_back;
 mod display;
 mod error;
 mod extension;

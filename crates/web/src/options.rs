@@ -47,6 +47,7 @@ pub struct WebOptions {
     pub(crate) session_secret: Option<SessionSecret>,
     pub(crate) latency_threshold: Duration,
     pub(crate) patience: Duration,
+    pub(crate) read_limit: Duration,
     pub(crate) extensions: Vec<Extension>,
     pub(crate) tabs: Vec<ExtraTab>,
 }
@@ -71,6 +72,7 @@ impl Default for WebOptions {
             session_secret: None,
             latency_threshold: Duration::from_secs(60),
             patience: Duration::from_secs(20),
+            read_limit: Duration::from_millis(1500),
             extensions: Vec::new(),
             tabs: Vec::new(),
         }
@@ -95,6 +97,15 @@ impl WebOptions {
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// How long a page may take before one that says that Redis is slow comes instead: somebody waits for it. For tests,
+    /// whose unoptimised code needs longer for large jobs.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn read_limit(mut self, limit: Duration) -> Self {
+        self.read_limit = limit;
         self
     }
 

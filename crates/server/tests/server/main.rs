@@ -19,6 +19,7 @@ mod queues;
 mod recovery;
 mod routing;
 mod schedule;
+mod service_failures;
 mod shutdown;
 mod status_and_history;
 mod support;

@@ -12,12 +12,12 @@ const DEAD: &str = "dead-host:1:aaaaaaaaaaaa";
 const LIST: &str = "cogworker:inprogress:dead-host:1:aaaaaaaaaaaa";
 
 /// Looks for orphans several times a second.
-fn often(config: &mut Config) {
+pub(crate) fn often(config: &mut Config) {
     config.timings.check = Duration::from_millis(200);
 }
 
 /// Notes the numbers it runs.
-fn noting(seen: &Seen<usize>) -> App {
+pub(crate) fn noting(seen: &Seen<usize>) -> App {
     let seen = seen.clone();
     App::new(()).job(move |job: Numbered| {
         let seen = seen.clone();
@@ -25,12 +25,12 @@ fn noting(seen: &Seen<usize>) -> App {
     })
 }
 
-fn job(number: usize, queue: &str) -> String {
+pub(crate) fn job(number: usize, queue: &str) -> String {
     format!(r#"{{"class":"NumberedJob","args":[{number}],"queue":"{queue}","jid":"j{number}"}}"#)
 }
 
 /// Lets a dead process hold jobs, the first being the oldest.
-fn leave(site: &Site, jobs: &[String]) -> TestResult {
+pub(crate) fn leave(site: &Site, jobs: &[String]) -> TestResult {
     for jobs in jobs.chunks(500) {
         let jobs = jobs.iter().map(String::as_str);
         site.run(&["LPUSH", LIST].into_iter().chain(jobs).collect::<Vec<_>>())?;
@@ -362,41 +362,4 @@ async fn raw_burials_are_completed_however_many_entries_are_newer_maxo_10() -> T
     let completed = entries.iter().filter(|entry| entry.contains("Cogworker::ProcessDied")).count();
     assert_eq!((entries.len(), completed), (1202, 2));
     worker.stop().await
-}
-
-/// A dead process left a job that was recovered too often, and the counter of failures is damaged.
-fn leave_one_for_dead_that_cannot_be_counted(site: &Site) -> TestResult {
-    site.keep_damage()?;
-    site.run(&["RPUSH", "cogworker:stats:failed", "no number"])?;
-    leave(site, &[job(1, "default")])?;
-    site.run(&["SET", "cogworker:orphanings:j1", "3"])?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failures_of_services_that_could_not_be_counted_are_counted_later_proc_14_log_02() -> TestResult {
-    let log = Log::of_this_process();
-    let site = Site::start().await?;
-    leave_one_for_dead_that_cannot_be_counted(&site)?;
-    site.run(&["ZADD", "cogworker:schedule", "1", r#"{"class":"A","jid":"without-a-queue"}"#])?;
-    let worker = site.worker_with(noting(&Seen::default()), often)?;
-    reach("both are dead", || site.members("dead") == 2)?;
-    let told = "counting failures that were filed: failed to use a redis key";
-    reach("it is told", || log.count(told) >= 2)?;
-    site.run(&["DEL", "cogworker:stats:failed"])?;
-    reach("they are counted", || site.failed() == 2)?;
-    worker.stop().await
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failures_of_services_are_counted_at_a_stop_at_the_latest_proc_14() -> TestResult {
-    let log = Log::of_this_process();
-    let site = Site::start().await?;
-    leave_one_for_dead_that_cannot_be_counted(&site)?;
-    let worker = site.worker_with(noting(&Seen::default()), often)?;
-    reach("it is told", || log.count("1 are counted later") >= 1)?;
-    site.run(&["DEL", "cogworker:stats:failed"])?;
-    worker.stop().await?;
-    assert_eq!(site.failed(), 1);
-    Ok(())
 }

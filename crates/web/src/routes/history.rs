@@ -15,13 +15,14 @@ use cogworker_core::formats::{EndedRun, RunStatus};
 use cogworker_core::time::{EpochSeconds, utc_day};
 
 use crate::Ui;
+use crate::days_back::DaysBack;
 use crate::display;
 use crate::error::WebError;
 use crate::form::{Fields, Href};
 use crate::markup::Markup;
 use crate::pager::Pager;
 use crate::view::view;
-use query::{Days, Period, RunsQuery, Sort};
+use query::{Period, RunsQuery, Sort};
 use run_times::TimeTable;
 
 const SHORT_ARGS: usize = 160;
@@ -216,8 +217,8 @@ impl HistoryPage {
         [(None, "Any time"), hour, day, week]
     }
 
-    fn all_days(&self) -> [Days; 4] {
-        Days::ALL
+    fn all_days(&self) -> [DaysBack; 4] {
+        DaysBack::ALL
     }
 
     fn head(&self, column: Column, label: &str, classes: &str) -> Markup {

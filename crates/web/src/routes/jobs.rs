@@ -5,6 +5,7 @@ mod again;
 mod bulk;
 mod detail;
 mod listing;
+mod offers;
 mod place;
 mod query;
 mod queue_actions;
@@ -249,73 +250,6 @@ impl JobsPage {
         JobsQuery { all: false, ..self.query.clone() }.href()
     }
 
-    /// What can be done to all of this state that match, when there are any.
-    fn can_run_all(&self) -> bool {
-        let state = self.query.state;
-        matches!(state, State::Scheduled | State::Retrying | State::Dead) && self.listing.meant() != Some(0)
-    }
-
-    fn can_delete_all(&self) -> bool {
-        !matches!(self.query.state, State::All | State::Running) && self.listing.meant() != Some(0)
-    }
-
-    fn can_reschedule(&self) -> bool {
-        matches!(self.query.state, State::All | State::Scheduled | State::Retrying)
-    }
-
-    /// `all 148`, or all that match where nobody knows how many those are.
-    fn all_label(&self) -> String {
-        match self.listing.meant() {
-            Some(count) => format!("all {}", display::number(count)),
-            None => "all that match".to_owned(),
-        }
-    }
-
-    fn counted_jobs(&self) -> String {
-        match self.listing.meant() {
-            Some(count) => display::counted(count, "job", "jobs"),
-            None => "all jobs that match".to_owned(),
-        }
-    }
-
-    fn delete_all_label(&self) -> String {
-        format!("Delete {}…", self.all_label())
-    }
-
-    fn delete_all_question(&self) -> String {
-        format!("Delete {} {}?", self.counted_jobs(), self.where_they_are())
-    }
-
-    fn delete_all_verb(&self) -> String {
-        format!("Delete {}", self.counted_jobs())
-    }
-
-    fn run_all_label(&self) -> String {
-        match self.query.state {
-            State::Scheduled => format!("Run {} now", self.all_label()),
-            _ => format!("Retry {}", self.all_label()),
-        }
-    }
-
-    fn run_all_path(&self) -> String {
-        let action = if self.query.state == State::Scheduled { "run_now_all" } else { "retry_all" };
-        format!("/jobs/{}/{action}", self.query.state.word())
-    }
-
-    fn delete_all_path(&self) -> String {
-        format!("/jobs/{}/delete_all", self.query.state.word())
-    }
-
-    fn where_they_are(&self) -> String {
-        let state = self.query.state;
-        let filtered = if self.query.has_filter() { " that match" } else { "" };
-        match (state, &self.query.queue) {
-            (State::Enqueued, Some(queue)) => format!("from {queue}"),
-            (State::Enqueued, None) => format!("from all queues{filtered}"),
-            (state, _) => format!("from {}{filtered}", state.set_name()),
-        }
-    }
-
     /// What a search box and a filter keep of the view.
     fn kept(&self, but: &str) -> Markup {
         let view = self.query.list();
@@ -348,11 +282,6 @@ impl JobsPage {
         fields
     }
 
-    /// What a question says of jobs that are selected.
-    fn selected_stay(&self) -> &'static str {
-        if self.query.all { " Jobs that came after these were counted stay." } else { "" }
-    }
-
     fn queue_field(&self, queue: &str) -> Markup {
         let mut field = self.view_field();
         field.push("<input type=\"hidden\" name=\"queue\" value=\"").text(queue);
@@ -363,15 +292,6 @@ impl JobsPage {
         let mut field = self.view_field();
         field.push("<input type=\"hidden\" name=\"entry\" value=\"").text(target);
         field.raw_tail("\">")
-    }
-
-    /// What a question calls those that are selected; `{n}` is how many are ticked.
-    fn selected_jobs(&self) -> String {
-        if self.query.all { self.counted_jobs() } else { "{n} selected jobs".to_owned() }
-    }
-
-    fn bulk_icon(&self) -> &'static str {
-        if self.query.state == State::Scheduled { "play" } else { "retry" }
     }
 
     fn empty_icon(&self) -> &'static str {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use cogworker_web::WebOptions;
 
 use crate::support::{Outcome, Site};
 
@@ -11,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn while_redis_is_away_each_page_says_so_within_two_seconds_and_recovers_by_itself() -> Outcome {
-    let site = Site::start().await?;
+    let site = Site::with(WebOptions::new()).await?;
     assert_eq!(site.get("/overview").await.status, StatusCode::OK);
     site.redis.stop();
     for path in ["/overview", "/overview?layout=b", "/workers", "/schedules", "/workers/summary", "/health"] {
@@ -38,7 +39,7 @@ async fn while_redis_is_away_each_page_says_so_within_two_seconds_and_recovers_b
 
 #[tokio::test]
 async fn a_redis_that_hangs_for_a_while_costs_two_seconds_at_most() -> Outcome {
-    let site = Site::start().await?;
+    let site = Site::with(WebOptions::new()).await?;
     assert_eq!(site.get("/overview").await.status, StatusCode::OK);
     site.redis.pause()?;
     for path in ["/overview", "/workers", "/schedules", "/workers/summary"] {
@@ -62,7 +63,7 @@ async fn recovers(site: &Site) {
 
 #[tokio::test]
 async fn a_full_redis_can_be_looked_at_and_emptied_p_49() -> Outcome {
-    let site = Site::start().await?;
+    let site = Site::with(WebOptions::new()).await?;
     let fill = "for i = 1, 2000 do redis.call('LPUSH', 'cogworker:queue:q', '{\"class\":\"A\",\"jid\":\"' .. i .. '\"}') end";
     site.redis.cli(&["EVAL", fill, "0"]);
     site.redis.cli(&["SADD", "cogworker:queues", "q"]);

@@ -1,6 +1,7 @@
 //! A server, a client of it, and a UI that is asked as a browser asks.
 
 use std::error::Error;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -30,9 +31,14 @@ pub(crate) struct Answer {
 
 pub(crate) const ROOT: &str = "/admin/jobs";
 
+/// What a page holds is tested, on a busy machine too; how long it may take is a test of its own.
+fn unhurried() -> WebOptions {
+    WebOptions::new().read_limit(Duration::from_secs(30))
+}
+
 impl Site {
     pub(crate) async fn start() -> Result<Self, Box<dyn Error>> {
-        Self::with(WebOptions::new()).await
+        Self::with(unhurried()).await
     }
 
     pub(crate) async fn with(options: WebOptions) -> Result<Self, Box<dyn Error>> {
@@ -45,7 +51,7 @@ impl Site {
 
     /// A UI that was started just now and knows nothing of before.
     pub(crate) fn fresh(&self) -> Router {
-        Router::new().nest(ROOT, cogworker_web::router(self.client.clone(), WebOptions::new()))
+        Router::new().nest(ROOT, cogworker_web::router(self.client.clone(), unhurried()))
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {

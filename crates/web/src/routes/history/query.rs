@@ -7,6 +7,7 @@ use cogworker_core::time::EpochSeconds;
 
 use super::column_filters::ColumnFilters;
 use crate::Ui;
+use crate::days_back::DaysBack;
 use crate::form::{Fields, Href};
 
 /// How long ago a run may have ended.
@@ -41,47 +42,6 @@ impl Period {
             Self::Hour => 3600.0,
             Self::Day => 86_400.0,
             Self::Week => 7.0 * 86_400.0,
-        }
-    }
-}
-
-/// How far back the days go (WEBO-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Days {
-    Week,
-    #[default]
-    Month,
-    ThreeMonths,
-    SixMonths,
-}
-
-impl Days {
-    pub(super) const ALL: [Self; 4] = [Self::Week, Self::Month, Self::ThreeMonths, Self::SixMonths];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::ThreeMonths => "3months",
-            Self::SixMonths => "6months",
-        }
-    }
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Week => "Week",
-            Self::Month => "Month",
-            Self::ThreeMonths => "3 Months",
-            Self::SixMonths => "6 Months",
-        }
-    }
-
-    pub(super) fn count(self) -> u64 {
-        match self {
-            Self::Week => 7,
-            Self::Month => 30,
-            Self::ThreeMonths => 90,
-            Self::SixMonths => 182,
         }
     }
 }
@@ -151,7 +111,7 @@ pub(super) struct RunsQuery {
     pub(super) columns: ColumnFilters,
     /// The first counts most; none is the newest first.
     pub(super) sort: Vec<Sort>,
-    pub(super) days: Days,
+    pub(super) days: DaysBack,
     pub(super) page: Option<String>,
     /// The run that is open: its job, and when it ended.
     pub(super) run: Option<(String, f64)>,
@@ -161,7 +121,7 @@ impl RunsQuery {
     pub(super) fn new(fields: &Fields) -> Self {
         let period =
             fields.get("period").and_then(|name| Period::ALL.into_iter().find(|it| it.name() == name));
-        let days = fields.get("days").and_then(|name| Days::ALL.into_iter().find(|it| it.name() == name));
+        let days = DaysBack::from_name(fields.get("days"));
         let text = |name| fields.get(name).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let time = |name| text(name).filter(|text| moment(text).is_some());
         let sort = fields.get("sort").into_iter().flat_map(|sort| sort.split(',')).filter_map(Sort::parse);
@@ -177,7 +137,7 @@ impl RunsQuery {
             to: time("to"),
             columns: ColumnFilters::parse(fields.get("filter")),
             sort: sort.take(MOST_SORTS).collect(),
-            days: days.unwrap_or_default(),
+            days,
             page: fields.owned("page"),
             run: fields.owned("run").zip(at),
         }
@@ -195,7 +155,7 @@ impl RunsQuery {
             .with_some("to", self.to.as_ref())
             .with_some("filter", self.columns.text())
             .with_some("sort", self.sort_text())
-            .with_some("days", (self.days != Days::default()).then(|| self.days.name()))
+            .with_some("days", (self.days != DaysBack::default()).then(|| self.days.name()))
             .with_some("page", self.page.as_ref())
             .with_some("run", self.run.as_ref().map(|run| run.0.as_str()))
             .with_some("at", self.run.as_ref().map(|run| run.1.to_string()))
@@ -225,7 +185,7 @@ impl RunsQuery {
         Self { period: *period, from: None, to: None, ..self.list() }
     }
 
-    pub(super) fn with_days(&self, days: &Days) -> Self {
+    pub(super) fn with_days(&self, days: &DaysBack) -> Self {
         Self { days: *days, ..self.clone() }
     }
 

@@ -128,16 +128,8 @@ pub(super) async fn run(
             (None, Place::Queue(name)) => progress.queue(&ui.client().queue(name), &filter, position).await,
             _ => continue,
         };
-        match result {
-            Ok(None) => {}
-            Ok(Some(entry)) => {
-                progress.cut_off = Some(Target { place, entry });
-                break;
-            }
-            Err(error) => {
-                progress.error.get_or_insert(error);
-                break;
-            }
+        if progress.ends_at(place, result) {
+            break;
         }
     }
     let what = format!("{} of {}", progress.done, query.href());
@@ -181,6 +173,18 @@ impl Progress {
         }
         let beginning = place.state().has_scores().then_some(EpochSeconds::FIRST);
         self.cut_off = Some(Target { place: place.clone(), entry: EntryRef::new(b"", 0, beginning) });
+        true
+    }
+
+    /// Notes how it went there. True when it ends with this: at an error, or for want of time.
+    fn ends_at(&mut self, place: Place, result: Result<Option<EntryRef>, RedisError>) -> bool {
+        match result {
+            Ok(None) => return false,
+            Ok(Some(entry)) => self.cut_off = Some(Target { place, entry }),
+            Err(error) => {
+                self.error.get_or_insert(error);
+            }
+        }
         true
     }
 
@@ -312,16 +316,9 @@ pub(crate) async fn act_on_group(
         if progress.is_over_before(&place) {
             break;
         }
-        match progress.set(&set, &filter, action, None).await {
-            Ok(None) => {}
-            Ok(Some(entry)) => {
-                progress.cut_off = Some(Target { place, entry });
-                break;
-            }
-            Err(error) => {
-                progress.error.get_or_insert(error);
-                break;
-            }
+        let result = progress.set(&set, &filter, action, None).await;
+        if progress.ends_at(place, result) {
+            break;
         }
     }
     ui.log_action(action.name(), &format!("{} with {error_class}: {message}", progress.done));

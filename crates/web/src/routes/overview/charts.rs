@@ -8,58 +8,10 @@ use serde::Serialize;
 
 use super::OverviewQuery;
 use crate::Ui;
+use crate::days_back::DaysBack;
 use crate::display;
 use crate::error::WebError;
 use crate::time_format::iso;
-
-/// How far back the runs chart goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Period {
-    Week,
-    Month,
-    ThreeMonths,
-    SixMonths,
-}
-
-impl Period {
-    pub(super) const ALL: [Self; 4] = [Self::Week, Self::Month, Self::ThreeMonths, Self::SixMonths];
-
-    /// What is unknown is a month (WEBO-08).
-    pub(super) fn from_name(name: Option<&str>) -> Self {
-        Self::ALL.into_iter().find(|period| Some(period.name()) == name).unwrap_or(Self::Month)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::ThreeMonths => "3months",
-            Self::SixMonths => "6months",
-        }
-    }
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Week => "Week",
-            Self::Month => "Month",
-            Self::ThreeMonths => "3 Months",
-            Self::SixMonths => "6 Months",
-        }
-    }
-
-    pub(super) fn is(self, other: &Self) -> bool {
-        self == *other
-    }
-
-    fn days(self) -> u64 {
-        match self {
-            Self::Week => 7,
-            Self::Month => 30,
-            Self::ThreeMonths => 90,
-            Self::SixMonths => 182,
-        }
-    }
-}
 
 /// One hour or day.
 #[derive(Debug, Clone)]
@@ -93,8 +45,8 @@ pub(super) async fn hours(ui: &Ui) -> Result<Vec<Bucket>, WebError> {
 }
 
 /// Every day, those without runs too.
-pub(super) async fn days(ui: &Ui, period: Period) -> Result<Vec<Bucket>, WebError> {
-    let counted = ui.client().history().daily(period.days()).await?;
+pub(super) async fn days(ui: &Ui, period: DaysBack) -> Result<Vec<Bucket>, WebError> {
+    let counted = ui.client().history().daily(period.count()).await?;
     let today = (ui.now.as_f64() / 86_400.0).floor() * 86_400.0;
     let bucket = |ago: u64| {
         let begins = EpochSeconds::new(today - ago as f64 * 86_400.0);
@@ -103,7 +55,7 @@ pub(super) async fn days(ui: &Ui, period: Period) -> Result<Vec<Bucket>, WebErro
         let (good, failed) = count.map_or((0, 0), |count| (count.success, count.failed));
         Bucket { begins, label, good, failed }
     };
-    Ok((0..period.days()).rev().map(bucket).collect())
+    Ok((0..period.count()).rev().map(bucket).collect())
 }
 
 pub(super) fn sums(buckets: &[Bucket]) -> (u64, u64) {
@@ -158,7 +110,7 @@ pub(super) async fn runs(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, 
         common: Common,
         success: Vec<u64>,
     }
-    let days = days(&ui, Period::from_name(query.period.as_deref())).await?;
+    let days = days(&ui, DaysBack::from_name(query.period.as_deref())).await?;
     let success = days.iter().map(|day| day.good).collect();
     json(&ui, &Runs { common: Common::new(&days), success })
 }

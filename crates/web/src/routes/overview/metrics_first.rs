@@ -5,9 +5,10 @@ use cogworker_client::{QueueInfo, RunningJob, Stats};
 use cogworker_core::time::EpochSeconds;
 
 use super::attention::{self, Attentions, Next};
-use super::charts::{self, Bucket, Period};
+use super::charts::{self, Bucket};
 use super::{OverviewQuery, redis};
 use crate::Ui;
+use crate::days_back::DaysBack;
 use crate::display;
 use crate::error::WebError;
 use crate::routes::ClusterStatus;
@@ -21,7 +22,7 @@ pub(super) struct MetricsFirst {
     metrics: Vec<Metric>,
     queues: Vec<QueueRow>,
     status: ClusterStatus,
-    period: Period,
+    period: DaysBack,
     hours: Vec<Bucket>,
     days: Vec<Bucket>,
     redis: String,
@@ -94,7 +95,7 @@ impl MetricsFirst {
 
 pub(super) async fn load(ui: &Ui, query: &OverviewQuery) -> Result<MetricsFirst, WebError> {
     let client = ui.client();
-    let period = Period::from_name(query.period.as_deref());
+    let period = DaysBack::from_name(query.period.as_deref());
     let (stats, queues, processes, running, census, schedules) = tokio::join!(
         client.stats(),
         client.queues(),
