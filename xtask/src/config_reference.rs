@@ -116,7 +116,7 @@ fn more(key: Key) -> &'static str {
 fn settings(fields: &[Item], keys: &[Item]) -> String {
     let command = cli::command();
     let mut table = "| Setting | Default | Accepts | Meaning |\n|---|---|---|---|\n".to_owned();
-    for (key, variant) in Key::ALL.into_iter().zip(keys) {
+    for (key, variant) in Key::ALL.iter().copied().zip(keys) {
         let field = fields.iter().find(|field| field.name == key.name());
         let doc = field.map_or(&variant.doc, |field| &field.doc);
         let variable = match key.env_var() {

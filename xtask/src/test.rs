@@ -86,11 +86,23 @@ fn install_pip() -> Result<(), TaskError> {
 /// cargo's own runner. The doctests are a step of their own with either.
 fn tests() -> Step {
     if Step::cargo("nextest", &["nextest", "--version"]).succeeds() {
-        Step::cargo("tests", &["nextest", "run", "--workspace", "--exclude", browser::PACKAGE])
+        Step::cargo(
+            "tests",
+            &["nextest", "run", "--no-fail-fast", "--workspace", "--exclude", browser::PACKAGE],
+        )
     } else {
         Step::cargo(
             "tests",
-            &["test", "--workspace", "--exclude", browser::PACKAGE, "--lib", "--bins", "--tests"],
+            &[
+                "test",
+                "--no-fail-fast",
+                "--workspace",
+                "--exclude",
+                browser::PACKAGE,
+                "--lib",
+                "--bins",
+                "--tests",
+            ],
         )
     }
 }

@@ -47,12 +47,15 @@ impl Server {
     }
 
     /// Updates twice a second, and a tab of the host's own.
-    pub fn options() -> WebOptions {
-        let tab = Router::new().route("/", get(greetings));
-        WebOptions::new()
+    ///
+    /// # Errors
+    /// When the tab cannot be there.
+    pub fn options() -> Outcome<WebOptions> {
+        let tab = Extension::new("Greetings", "greetings", Router::new().route("/", get(greetings)))?;
+        Ok(WebOptions::new()
             .live_update_interval(Duration::from_millis(500))
             .back_link("the example app", "/")
-            .extension(Extension::new("Greetings", "greetings", tab))
+            .extension(tab))
     }
 
     /// The address of a page below the prefix, such as `/jobs?status=Dead`.
@@ -87,7 +90,7 @@ impl Site {
     /// # Errors
     /// Whatever keeps it from starting.
     pub async fn start() -> Outcome<Self> {
-        Self::with(Server::options()).await
+        Self::with(Server::options()?).await
     }
 
     /// With options of the test's own.

@@ -1,6 +1,5 @@
 //! A worker executable's `main`: flags, configuration, log, signals, exit code.
 
-use std::fmt::Display;
 use std::future::Future;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,11 +10,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::app::App;
 use crate::config::Config;
 use crate::health::HealthLimits;
 use crate::identity::new_identity;
-use crate::logging::{self, LogHandle, LoggingError};
+use crate::into_app::IntoApp;
+use crate::job_error::failure_of;
+use crate::logging::{LogHandle, LogOptions, LoggingError};
 use crate::server::{Server, ServerHandle, Watched};
 use crate::supervised::Supervised;
 use crate::{cli, exit_code};
@@ -26,7 +26,7 @@ const SPARE_BLOCKING_THREADS: usize = 512;
 /// How long an application that is being built may take to notice that the process is to end.
 const BUILD_LIMIT: Duration = Duration::from_secs(2);
 
-/// What the application learns before it builds its [`App`].
+/// What the application learns before it builds its [`App`](crate::App).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Boot {
@@ -68,15 +68,13 @@ impl Boot {
 /// }
 ///
 /// fn main() -> ExitCode {
-///     cogworker_server::main(|_boot| async { Ok::<_, String>(App::new(()).job(greet)) })
+///     cogworker_server::main(|_boot| async { App::new(()).job(greet) })
 /// }
 /// ```
-pub fn main<F, Fut, S, E>(build: F) -> ExitCode
+pub fn main<F, Fut>(build: F) -> ExitCode
 where
     F: FnOnce(Boot) -> Fut,
-    Fut: Future<Output = Result<App<S>, E>>,
-    S: Send + Sync + 'static,
-    E: Display,
+    Fut: Future<Output: IntoApp>,
 {
     let mut config = match cli::start() {
         Ok(loaded) => loaded.config,
@@ -93,8 +91,7 @@ where
         // One address cannot be had by all: the swarm answers for them.
         config.health_bind = None;
     }
-    let filter = std::env::var("RUST_LOG").ok();
-    let log = match logging::init(config.logfile.as_deref(), config.log_format, filter.as_deref()) {
+    let log = match LogOptions::of(&config).init() {
         Ok(log) => log,
         // The program's own log is as good; where it goes is the program's affair.
         Err(LoggingError::AlreadySet(_)) => LogHandle::default(),
@@ -121,12 +118,10 @@ where
     }
 }
 
-async fn work<F, Fut, S, E>(config: Config, build: F, log: LogHandle, supervised: Option<Supervised>) -> u8
+async fn work<F, Fut>(config: Config, build: F, log: LogHandle, supervised: Option<Supervised>) -> u8
 where
     F: FnOnce(Boot) -> Fut,
-    Fut: Future<Output = Result<App<S>, E>>,
-    S: Send + Sync + 'static,
-    E: Display,
+    Fut: Future<Output: IntoApp>,
 {
     // Before the app is built: it may wait for a database for long.
     let signals = match Signals::install() {
@@ -169,10 +164,10 @@ where
         info!("stopped before the application was built");
         return exit_code::CLEAN;
     };
-    let app = match app {
+    let app = match app.into_app() {
         Ok(app) => app,
         Err(error) => {
-            error!("failed to build the application: {error}");
+            error!("failed to build the application: {}", failure_of(error).message);
             return exit_code::FAILURE;
         }
     };

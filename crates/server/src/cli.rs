@@ -41,7 +41,7 @@ impl Loaded {
 /// Why a worker does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum CliError {
     /// The flags are wrong, or ask for help or the version.
     #[error(transparent)]
     Usage(#[from] UsageError),
@@ -50,7 +50,7 @@ pub enum Error {
     Load(#[from] LoadError),
 }
 
-impl Error {
+impl CliError {
     /// The [exit code](exit_code) of a process that ends for this reason.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -73,7 +73,7 @@ impl Error {
 /// let loaded = cli::load(["worker", "-q", "default,3", "-q", "low"], &env, ".".as_ref())?;
 /// assert_eq!(loaded.config.concurrency, 5);
 /// assert_eq!(loaded.config.queues, ["default", "default", "default", "low"]);
-/// # Ok::<(), cli::Error>(())
+/// # Ok::<(), cli::CliError>(())
 /// ```
 ///
 /// # Errors
@@ -83,11 +83,11 @@ pub fn load(
     args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     env: &EnvVars,
     cwd: &Path,
-) -> Result<Loaded, Error> {
+) -> Result<Loaded, CliError> {
     load_parsed(Cli::try_parse_from(args).map_err(UsageError::new)?, env, cwd)
 }
 
-fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, Error> {
+fn load_parsed(cli: Cli, env: &EnvVars, cwd: &Path) -> Result<Loaded, CliError> {
     let (name, source) = environment::resolve(cli.environment.as_deref(), env)?;
     let mut env = env.clone();
     for (var, value) in environment::exports(&env, &name) {
@@ -129,7 +129,7 @@ pub fn start() -> Result<Loaded, ExitCode> {
 pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
     let env = EnvVars::from_process();
     let parsed = P::try_parse_from(std::env::args_os()).map_err(UsageError::new);
-    let outcome = parsed.map_err(Error::from).and_then(|flags| {
+    let outcome = parsed.map_err(CliError::from).and_then(|flags| {
         let cli = flags.as_ref().clone();
         if !cli.print_config {
             let (name, _) = environment::resolve(cli.environment.as_deref(), &env)?;
@@ -156,8 +156,8 @@ pub fn start_as<P: Parser + AsRef<Cli>>() -> Result<(P, Loaded), ExitCode> {
         }
         Err(error) => {
             match &error {
-                Error::Usage(usage) => usage.print(),
-                Error::Load(load) => to_stderr(load),
+                CliError::Usage(usage) => usage.print(),
+                CliError::Load(load) => to_stderr(load),
             }
             Err(error.exit_code().into())
         }

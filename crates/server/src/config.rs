@@ -6,7 +6,7 @@
 
 mod builder;
 mod env_vars;
-pub mod erb;
+mod erb;
 mod fetch_mode;
 mod file;
 mod key;
@@ -29,6 +29,7 @@ use cogworker_core::redis_config::RedisConfig;
 
 pub use self::builder::{ConfigBuilder, ConfigError};
 pub use self::env_vars::EnvVars;
+pub use self::erb::ErbError;
 pub use self::fetch_mode::FetchMode;
 pub use self::key::Key;
 pub use self::layers::LoadError;

@@ -29,6 +29,7 @@ mod handler;
 mod health;
 mod hooks;
 mod identity;
+mod into_app;
 mod job_error;
 pub mod logging;
 pub mod middleware;
@@ -55,6 +56,7 @@ pub use handler::{BlockingHandler, Handler};
 #[doc(hidden)]
 pub use health::HealthLimits;
 pub use hooks::{FailedJob, RetryIn};
+pub use into_app::IntoApp;
 pub use job_error::{BoxError, JobError, JobResult};
 #[doc(hidden)]
 pub use performer::{Fate, Fired, Performed, Performer};

@@ -15,7 +15,7 @@ mod format;
 mod json;
 mod sink;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tracing::Subscriber;
@@ -29,13 +29,13 @@ pub(crate) use self::current_run::as_run;
 use self::format::{LineFields, LineFormat};
 use self::json::{JsonFields, JsonFormat};
 use self::sink::{LogFile, Sink};
-use crate::config::LogFormat;
+use crate::config::{Config, LogFormat};
 
 /// What is logged when nothing else is asked for.
-pub const DEFAULT_FILTER: &str = "info";
+const DEFAULT_FILTER: &str = "info";
 
 /// The variable that chooses what is logged.
-pub const FILTER_VAR: &str = "RUST_LOG";
+const FILTER_VAR: &str = "RUST_LOG";
 
 /// A log that cannot be set up or reopened.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum LoggingError {
     },
     /// The filter is not understood.
     #[error(
-        "RUST_LOG: expected directives such as info or cogworker_server=debug, found {filter:?}: {source}"
+        "read RUST_LOG: expected directives such as info or cogworker_server=debug, found {filter:?}: {source}"
     )]
     Filter {
         /// As it was given.
@@ -87,57 +87,109 @@ impl LogHandle {
     }
 }
 
-/// Sets up the log of this process. `filter` is the value of `RUST_LOG`.
+/// Where the log goes and what is in it.
 ///
-/// # Errors
+/// ```
+/// use cogworker_server::LogFormat;
+/// use cogworker_server::logging::LogOptions;
 ///
-/// When the file cannot be opened, the filter is not understood, or the program has a log already (which
-/// a program that embeds a worker may want to ignore).
-pub fn init(
-    logfile: Option<&Path>,
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let log = LogOptions::new().format(LogFormat::Json).init()?;
+/// log.reopen()?; // after a rotation; nothing to do for standard output
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct LogOptions {
+    file: Option<PathBuf>,
     format: LogFormat,
-    filter: Option<&str>,
-) -> Result<LogHandle, LoggingError> {
-    let (subscriber, handle) = subscriber(logfile, format, filter)?;
-    subscriber.try_init().map_err(|error| LoggingError::AlreadySet(error.into()))?;
-    Ok(handle)
+    filter: Option<String>,
 }
 
-/// The log as a subscriber, for a program that composes its own: it takes further layers.
-///
-/// # Errors
-///
-/// As for [`init`].
-pub fn subscriber(
-    logfile: Option<&Path>,
-    format: LogFormat,
-    filter: Option<&str>,
-) -> Result<(impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync + 'static, LogHandle), LoggingError> {
-    let filter = filter.filter(|text| !text.trim().is_empty()).unwrap_or(DEFAULT_FILTER);
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|source| LoggingError::Filter { filter: filter.to_owned(), source: source.into() })?;
-    let file = match logfile {
-        None => None,
-        Some(path) => Some(Arc::new(
-            LogFile::open(path).map_err(|source| LoggingError::File { path: path.to_owned(), source })?,
-        )),
-    };
-    let sink = match &file {
-        Some(file) => Sink::File(Arc::clone(file)),
-        None => Sink::Stdout,
-    };
-    // A line that cannot be written is lost: the report would go to standard error and panic if that is
-    // closed too.
-    let (text, json) = match format {
-        LogFormat::Text => {
-            let layer =
-                layer().log_internal_errors(false).with_ansi(sink.is_terminal()).fmt_fields(LineFields);
-            (Some(layer.event_format(LineFormat::new()).with_writer(sink)), None)
-        }
-        LogFormat::Json => {
-            let layer = layer().log_internal_errors(false).with_ansi(false).fmt_fields(JsonFields);
-            (None, Some(layer.event_format(JsonFormat::new()).with_writer(sink)))
-        }
-    };
-    Ok((tracing_subscriber::registry().with(filter).with(text).with(json), LogHandle { file }))
+impl LogOptions {
+    /// Text on standard output, and of it what `RUST_LOG` chooses.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As a worker with this configuration logs.
+    pub fn of(config: &Config) -> Self {
+        Self { file: config.logfile.clone(), format: config.log_format, filter: None }
+    }
+
+    /// Appends to this file instead.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.file = Some(path.into());
+        self
+    }
+
+    /// How lines are written.
+    #[must_use]
+    pub fn format(mut self, format: LogFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Directives such as `info` or `warn,my_app=debug` in place of those in `RUST_LOG`; without any, `info`.
+    #[must_use]
+    pub fn filter(mut self, directives: impl Into<String>) -> Self {
+        self.filter = Some(directives.into());
+        self
+    }
+
+    /// Sets up the log of this process.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened, the filter is not understood, or the program has a log already (which
+    /// a program that embeds a worker may want to ignore).
+    pub fn init(self) -> Result<LogHandle, LoggingError> {
+        let (subscriber, handle) = self.subscriber()?;
+        subscriber.try_init().map_err(|error| LoggingError::AlreadySet(error.into()))?;
+        Ok(handle)
+    }
+
+    /// The log as a subscriber, for a program that composes its own: it takes further layers.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be opened, or the filter is not understood.
+    pub fn subscriber(
+        self,
+    ) -> Result<(impl Subscriber + for<'a> LookupSpan<'a> + Send + Sync + 'static, LogHandle), LoggingError>
+    {
+        let filter = self.read_filter()?;
+        let file = match self.file {
+            None => None,
+            Some(path) => {
+                let opened = LogFile::open(&path);
+                Some(Arc::new(opened.map_err(|source| LoggingError::File { path, source })?))
+            }
+        };
+        let sink = match &file {
+            Some(file) => Sink::File(Arc::clone(file)),
+            None => Sink::Stdout,
+        };
+        // A line that cannot be written is lost: the report would go to standard error and panic if that is
+        // closed too.
+        let (text, json) = match self.format {
+            LogFormat::Text => {
+                let layer =
+                    layer().log_internal_errors(false).with_ansi(sink.is_terminal()).fmt_fields(LineFields);
+                (Some(layer.event_format(LineFormat::new()).with_writer(sink)), None)
+            }
+            LogFormat::Json => {
+                let layer = layer().log_internal_errors(false).with_ansi(false).fmt_fields(JsonFields);
+                (None, Some(layer.event_format(JsonFormat::new()).with_writer(sink)))
+            }
+        };
+        Ok((tracing_subscriber::registry().with(filter).with(text).with(json), LogHandle { file }))
+    }
+
+    fn read_filter(&self) -> Result<EnvFilter, LoggingError> {
+        let given = self.filter.clone().or_else(|| std::env::var(FILTER_VAR).ok());
+        let filter =
+            given.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| DEFAULT_FILTER.to_owned());
+        EnvFilter::try_new(&filter).map_err(|source| LoggingError::Filter { filter, source: source.into() })
+    }
 }

@@ -7,7 +7,7 @@ use cogworker_server::cli::{self, environment};
 use cogworker_server::config::{EnvVars, Source};
 use cogworker_server::exit_code;
 
-fn load(args: &[&str]) -> Result<cli::Loaded, cli::Error> {
+fn load(args: &[&str]) -> Result<cli::Loaded, cli::CliError> {
     let args = std::iter::once("worker").chain(args.iter().copied());
     cli::load(args, &EnvVars::default(), Path::new("/srv"))
 }

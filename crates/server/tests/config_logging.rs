@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cogworker_server::config::LogFormat;
-use cogworker_server::logging::{self, LoggingError};
+use cogworker_server::logging::{LogOptions, LoggingError};
 use tracing::subscriber::with_default;
 
 /// The lines after the time, with this process's number replaced.
@@ -18,11 +18,16 @@ fn lines(path: &Path) -> Vec<String> {
         .collect()
 }
 
+/// Whatever the environment of the tests asks for.
+fn to(path: &Path) -> LogOptions {
+    LogOptions::new().file(path).filter("info")
+}
+
 #[test]
 fn a_line_has_time_pid_level_message_fields_and_the_fields_of_spans() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
+    let (subscriber, _) = to(&path).subscriber().unwrap();
     with_default(subscriber, || {
         tracing::info!(queue = "low", count = 3, note = "two words", empty = "", "started {}", 1);
         let outer = tracing::info_span!("run", jid = "abc").entered();
@@ -48,7 +53,7 @@ fn a_line_has_time_pid_level_message_fields_and_the_fields_of_spans() {
 fn log_14_each_line_is_in_the_file_as_soon_as_it_is_logged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
+    let (subscriber, _) = to(&path).subscriber().unwrap();
     with_default(subscriber, || {
         for count in 1..=3 {
             tracing::info!("line");
@@ -61,8 +66,7 @@ fn log_14_each_line_is_in_the_file_as_soon_as_it_is_logged() {
 fn the_filter_chooses_levels_and_targets() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) =
-        logging::subscriber(Some(&path), LogFormat::Text, Some("warn,chatty=debug")).unwrap();
+    let (subscriber, _) = to(&path).filter("warn,chatty=debug").subscriber().unwrap();
     with_default(subscriber, || {
         tracing::info!("hidden");
         tracing::debug!(target: "chatty", "shown");
@@ -74,7 +78,7 @@ fn the_filter_chooses_levels_and_targets() {
 fn a_reopened_log_goes_on_in_a_new_file_under_the_old_name() {
     let dir = tempfile::tempdir().unwrap();
     let (path, rotated) = (dir.path().join("log"), dir.path().join("log.1"));
-    let (subscriber, handle) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
+    let (subscriber, handle) = to(&path).subscriber().unwrap();
     with_default(subscriber, || {
         tracing::info!("first");
         std::fs::rename(&path, &rotated).unwrap();
@@ -92,7 +96,7 @@ fn a_log_that_cannot_be_reopened_goes_on_in_the_old_file() {
     let (folder, moved) = (dir.path().join("logs"), dir.path().join("moved"));
     std::fs::create_dir(&folder).unwrap();
     let path = folder.join("log");
-    let (subscriber, handle) = logging::subscriber(Some(&path), LogFormat::Text, None).unwrap();
+    let (subscriber, handle) = to(&path).subscriber().unwrap();
     with_default(subscriber, || {
         std::fs::rename(&folder, &moved).unwrap();
         let error = handle.reopen().unwrap_err();
@@ -107,7 +111,7 @@ fn a_log_is_appended_to() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     for _ in 0..2 {
-        let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Text, Some("")).unwrap();
+        let (subscriber, _) = to(&path).filter("").subscriber().unwrap();
         with_default(subscriber, || tracing::info!("again"));
     }
     assert_eq!(lines(&path).len(), 2);
@@ -115,18 +119,18 @@ fn a_log_is_appended_to() {
 
 #[test]
 fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
-    let error = |path: Option<&Path>, filter| match logging::subscriber(path, LogFormat::Text, filter) {
+    let error = |options: LogOptions| match options.subscriber() {
         Ok(_) => panic!("accepted"),
         Err(error) => error.to_string(),
     };
     assert_eq!(
-        error(Some(Path::new("/none/log")), None),
+        error(to(Path::new("/none/log"))),
         "open log file /none/log: No such file or directory (os error 2)"
     );
-    let message = error(None, Some("a=b=c"));
+    let message = error(LogOptions::new().filter("a=b=c"));
     assert!(
         message.starts_with(
-            "RUST_LOG: expected directives such as info or cogworker_server=debug, found \"a=b=c\": "
+            "read RUST_LOG: expected directives such as info or cogworker_server=debug, found \"a=b=c\": "
         ),
         "{message}"
     );
@@ -136,7 +140,7 @@ fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
 fn a_line_of_json_is_an_object_with_the_fields_of_the_event_and_its_spans() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    let (subscriber, _) = logging::subscriber(Some(&path), LogFormat::Json, None).unwrap();
+    let (subscriber, _) = to(&path).format(LogFormat::Json).subscriber().unwrap();
     with_default(subscriber, || {
         let outer =
             tracing::info_span!("run", jid = "abc", class = "A", late = tracing::field::Empty).entered();

@@ -20,8 +20,8 @@ mod swarm;
 
 use std::process::ExitCode;
 
-use cogworker_server::config::Config;
-use cogworker_server::{cli, exit_code, logging, supervised};
+use cogworker_server::logging::LogOptions;
+use cogworker_server::{cli, exit_code, supervised};
 use tracing::warn;
 
 /// What `-r` means, for `cogworker` too.
@@ -44,18 +44,13 @@ pub fn main() -> ExitCode {
         Ok(swarm) => swarm,
         Err(error) => return refuse(&error),
     };
-    match start_log(&loaded.config) {
+    match LogOptions::of(&loaded.config).init() {
         Ok(log) => {
             let config = loaded.config;
             run(swarm.log(log).health_bind(config.health_bind).shutdown_timeout(config.shutdown_timeout))
         }
         Err(error) => refuse(&format!("failed to {error}")),
     }
-}
-
-fn start_log(config: &Config) -> Result<logging::LogHandle, logging::LoggingError> {
-    let filter = std::env::var(logging::FILTER_VAR).ok();
-    logging::init(config.logfile.as_deref(), config.log_format, filter.as_deref())
 }
 
 /// Runs a swarm until it is told to stop (TERM, INT); its log is whatever the program has set up.
@@ -65,14 +60,15 @@ fn start_log(config: &Config) -> Result<logging::LogHandle, logging::LoggingErro
 ///
 /// ```no_run
 /// use std::process::ExitCode;
-/// use cogworker_server::{App, LogFormat, logging};
+/// use cogworker_server::App;
+/// use cogworker_server::logging::LogOptions;
 /// use cogworker_swarm::Swarm;
 ///
 /// fn main() -> ExitCode {
 ///     if cogworker_swarm::is_worker() || std::env::var_os("COGWORKER_COUNT").is_none() {
-///         return cogworker_server::main(|_boot| async { Ok::<_, String>(App::new(())) });
+///         return cogworker_server::main(|_boot| async { App::new(()) });
 ///     }
-///     let Ok(log) = logging::init(None, LogFormat::Text, None) else { return ExitCode::FAILURE };
+///     let Ok(log) = LogOptions::new().init() else { return ExitCode::FAILURE };
 ///     match Swarm::of_this_program() {
 ///         Ok(swarm) => cogworker_swarm::run(swarm.count(4).phased_restart(true).log(log)),
 ///         Err(_) => ExitCode::FAILURE,

@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use cogworker_core::job::Job;
-use cogworker_server::{App, LogFormat, logging};
+use cogworker_server::App;
+use cogworker_server::logging::LogOptions;
 use cogworker_swarm::Swarm;
 use cogworker_testing::{TestRedis, WorkerProcess, wait_until};
 use serde::{Deserialize, Serialize};
@@ -27,10 +28,10 @@ async fn hello(_: HelloJob) {}
 
 fn main() -> ExitCode {
     if cogworker_swarm::is_worker() {
-        return cogworker_server::main(|_boot| async { Ok::<_, String>(App::new(()).job(hello)) });
+        return cogworker_server::main(|_boot| async { App::new(()).job(hello) });
     }
     if std::env::var_os(SWARM_VAR).is_some() {
-        let log = logging::init(None, LogFormat::Text, None).expect("a log");
+        let log = LogOptions::new().init().expect("a log");
         let swarm = Swarm::of_this_program().expect("this program").count(2).phased_restart(true).log(log);
         return cogworker_swarm::run(swarm);
     }

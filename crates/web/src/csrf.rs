@@ -11,7 +11,8 @@ use axum::http::{Method, header};
 
 /// What a rule of the host's own says of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+#[non_exhaustive]
+pub enum CsrfVerdict {
     /// It may pass.
     Allow,
     /// It may not.
@@ -22,22 +23,22 @@ pub enum Verdict {
 
 /// A rule of the host's own, asked about each request that may change something.
 #[derive(Clone)]
-pub struct CsrfRule(Arc<dyn Fn(&Parts) -> Verdict + Send + Sync>);
+pub struct CsrfRule(Arc<dyn Fn(&Parts) -> CsrfVerdict + Send + Sync>);
 
 impl CsrfRule {
     /// The rule `decide`.
     ///
     /// ```
-    /// use cogworker_web::{CsrfRule, Verdict, WebOptions};
+    /// use cogworker_web::{CsrfRule, CsrfVerdict, WebOptions};
     ///
     /// // Scripts with a token of their own are no browsers, which other sites could lead on.
     /// let rule = CsrfRule::new(|request| match request.headers.contains_key("x-api-token") {
-    ///     true => Verdict::Allow,
-    ///     false => Verdict::Default,
+    ///     true => CsrfVerdict::Allow,
+    ///     false => CsrfVerdict::Default,
     /// });
     /// let options = WebOptions::new().csrf_rule(rule);
     /// ```
-    pub fn new(decide: impl Fn(&Parts) -> Verdict + Send + Sync + 'static) -> Self {
+    pub fn new(decide: impl Fn(&Parts) -> CsrfVerdict + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
 }
@@ -53,10 +54,10 @@ pub(crate) fn refusal(parts: &Parts, trusted: &[String], rule: Option<&CsrfRule>
     if is_safe(&parts.method) {
         return None;
     }
-    match rule.map_or(Verdict::Default, |rule| (rule.0)(parts)) {
-        Verdict::Allow => return None,
-        Verdict::Refuse => return Some("the rule of this application refuses it".to_owned()),
-        Verdict::Default => {}
+    match rule.map_or(CsrfVerdict::Default, |rule| (rule.0)(parts)) {
+        CsrfVerdict::Allow => return None,
+        CsrfVerdict::Refuse => return Some("the rule of this application refuses it".to_owned()),
+        CsrfVerdict::Default => {}
     }
     let text = |name| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
     let origin = text(header::ORIGIN);
@@ -132,11 +133,11 @@ mod tests {
     fn a_trusted_origin_passes_and_a_rule_of_the_hosts_own_comes_first_webc_10() {
         assert!(passes(&[("origin", "https://ops.example"), ("sec-fetch-site", "cross-site")]));
         let allow = CsrfRule::new(|parts| match parts.uri.path() {
-            "/x" => Verdict::Allow,
-            _ => Verdict::Default,
+            "/x" => CsrfVerdict::Allow,
+            _ => CsrfVerdict::Default,
         });
         assert_eq!(refusal(&parts(&[]), &[], Some(&allow)), None);
-        let refuse = CsrfRule::new(|_| Verdict::Refuse);
+        let refuse = CsrfRule::new(|_| CsrfVerdict::Refuse);
         assert!(refusal(&parts(&[("sec-fetch-site", "same-origin")]), &[], Some(&refuse)).is_some());
     }
 }

@@ -9,9 +9,9 @@ use askama::filters::HtmlSafe;
 /// ```
 /// use cogworker_web::Markup;
 ///
-/// let mut list = Markup::raw("<b>");
-/// list.text("a < b");
-/// assert_eq!(list.raw_tail("</b>").to_string(), "<b>a &#60; b</b>");
+/// let mut page = Markup::raw("<b>");
+/// page.text("a < b").html("</b>");
+/// assert_eq!(page.to_string(), "<b>a &#60; b</b>");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Markup(String);
@@ -35,15 +35,14 @@ impl Markup {
         self
     }
 
-    /// Appends HTML.
-    #[must_use]
-    pub fn raw_tail(mut self, html: &str) -> Self {
+    /// Appends HTML, as it is: never anything that came from outside.
+    pub fn html(&mut self, html: &str) -> &mut Self {
         self.0.push_str(html);
         self
     }
 
-    pub(crate) fn push(&mut self, html: &str) -> &mut Self {
-        self.0.push_str(html);
+    pub(crate) fn ending(mut self, html: &str) -> Self {
+        self.html(html);
         self
     }
 

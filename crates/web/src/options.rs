@@ -239,9 +239,11 @@ impl WebOptions {
         self
     }
 
-    /// A tab of the host's own.
+    /// A tab of the host's own. One with the same path takes the place of the earlier.
     #[must_use]
     pub fn extension(mut self, extension: Extension) -> Self {
+        self.tabs.retain(|tab| tab.href.strip_prefix('/') != Some(&*extension.path));
+        self.extensions.retain(|earlier| earlier.path != extension.path);
         self.tabs.push(ExtraTab { label: extension.label.clone(), href: format!("/{}", extension.path) });
         self.extensions.push(extension);
         self

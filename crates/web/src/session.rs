@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum_extra::extract::SignedCookieJar;
 use axum_extra::extract::cookie::{Cookie, Key, SameSite};
 use tower::{Layer, Service};
 use tracing::warn;
+
+use crate::rejection::UiRejection;
 
 /// The variable that holds the secret (WEBC-28).
 pub(crate) const SECRET_VAR: &str = "COGWORKER_SESSION_SECRET";
@@ -32,16 +34,16 @@ impl std::fmt::Debug for SessionSecret {
 /// A secret that is too short.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("use the session secret: it has {0} characters, and needs {SHORTEST}")]
-pub struct SecretTooShort(usize);
+pub struct SessionSecretError(usize);
 
 impl SessionSecret {
     /// A secret of at least 64 characters.
     ///
     /// # Errors
     /// When it is shorter.
-    pub fn new(secret: &str) -> Result<Self, SecretTooShort> {
+    pub fn new(secret: &str) -> Result<Self, SessionSecretError> {
         match secret.chars().count() {
-            length if length < SHORTEST => Err(SecretTooShort(length)),
+            length if length < SHORTEST => Err(SessionSecretError(length)),
             _ => Ok(Self(Key::from(secret.as_bytes()))),
         }
     }
@@ -55,7 +57,7 @@ impl SessionSecret {
     ///
     /// # Errors
     /// When it is too short.
-    pub fn from_env() -> Result<Option<Self>, SecretTooShort> {
+    pub fn from_env() -> Result<Option<Self>, SessionSecretError> {
         match std::env::var(SECRET_VAR) {
             Ok(secret) if !secret.is_empty() => Self::new(&secret).map(Some),
             _ => Ok(None),
@@ -141,11 +143,10 @@ impl Session {
 }
 
 impl<S: Sync> FromRequestParts<S> for Session {
-    type Rejection = (StatusCode, &'static str);
+    type Rejection = UiRejection;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        let missing = (StatusCode::INTERNAL_SERVER_ERROR, "there is no session: it is switched off");
-        parts.extensions.get::<Self>().cloned().ok_or(missing)
+        parts.extensions.get::<Self>().cloned().ok_or(UiRejection::NO_SESSION)
     }
 }
 
@@ -164,21 +165,21 @@ impl SessionLayer {
 }
 
 impl<S> Layer<S> for SessionLayer {
-    type Service = WithSession<S>;
+    type Service = SessionService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        WithSession { inner, secret: self.secret.clone() }
+        SessionService { inner, secret: self.secret.clone() }
     }
 }
 
-/// A service whose requests have a [`Session`].
+/// The service of a [`SessionLayer`]: its requests have a [`Session`].
 #[derive(Debug, Clone)]
-pub struct WithSession<S> {
+pub struct SessionService<S> {
     inner: S,
     secret: SessionSecret,
 }
 
-impl<S> Service<Request> for WithSession<S>
+impl<S> Service<Request> for SessionService<S>
 where
     S: Service<Request, Response = Response> + Clone + Send + 'static,
     S::Future: Send,
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_short_secret_is_refused() {
-        assert_eq!(SessionSecret::new("short").unwrap_err(), SecretTooShort(5));
+        assert_eq!(SessionSecret::new("short").unwrap_err(), SessionSecretError(5));
         assert!(SessionSecret::new(&"é".repeat(64)).is_ok());
     }
 

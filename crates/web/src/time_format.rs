@@ -18,17 +18,17 @@ pub struct TimeFormat(String);
 /// A pattern with a part that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("use the time format {0:?}: it has a part that strftime does not know")]
-pub struct UnknownTimeFormat(String);
+pub struct TimeFormatError(String);
 
 impl TimeFormat {
     /// Reads a pattern.
     ///
     /// # Errors
     /// When it has a part that `strftime` does not know.
-    pub fn new(pattern: impl Into<String>) -> Result<Self, UnknownTimeFormat> {
+    pub fn new(pattern: impl Into<String>) -> Result<Self, TimeFormatError> {
         let pattern = pattern.into();
         if StrftimeItems::new(&pattern).any(|item| item == Item::Error) {
-            return Err(UnknownTimeFormat(pattern));
+            return Err(TimeFormatError(pattern));
         }
         Ok(Self(pattern))
     }

@@ -22,6 +22,7 @@ use crate::markup::Markup;
 use crate::message::{self, Message};
 use crate::operator::Operator;
 use crate::preferences::Preferences;
+use crate::rejection::UiRejection;
 use crate::routes::ClusterStatus;
 use crate::shared::Shared;
 use crate::time_format::iso;
@@ -67,11 +68,10 @@ struct Layout<'a> {
 }
 
 impl<S: Sync> FromRequestParts<S> for Ui {
-    type Rejection = (StatusCode, &'static str);
+    type Rejection = UiRejection;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        let outside = (StatusCode::INTERNAL_SERVER_ERROR, "this handler is outside of the Cogworker UI");
-        parts.extensions.get::<Self>().cloned().ok_or(outside)
+        parts.extensions.get::<Self>().cloned().ok_or(UiRejection::OUTSIDE)
     }
 }
 

@@ -7,7 +7,8 @@ use std::error::Error;
 use cogworker_client::Client;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::{App, Config, Context, LogFormat, Server, logging};
+use cogworker_server::logging::LogOptions;
+use cogworker_server::{App, Config, Context, Server};
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
 use recipes::Thumbnail;
@@ -29,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("recipes"));
     // The worker's log as usual, and the spans beside it.
-    let (log, _) = logging::subscriber(None, LogFormat::Text, None)?;
+    let (log, _) = LogOptions::new().subscriber()?;
     tracing::subscriber::set_global_default(log.with(layer))?;
 
     let redis = RedisConfig::from_env()?;

@@ -77,7 +77,7 @@ fn config() -> Result<Config, Box<dyn std::error::Error>> {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome {
-    let _log = cogworker_server::logging::init(None, cogworker_server::LogFormat::Text, Some("info"))?;
+    let _log = cogworker_server::logging::LogOptions::new().filter("info").init()?;
     let page = Arc::new(Page::open(&options.ledger)?);
     let app = App::new(page)
         .job(|job: SoakJob, ctx: Context<Arc<Page>>| async move {

@@ -122,7 +122,7 @@ async fn detail(photographer: &Photographer, server: &Server, name: &str, list: 
 
 async fn photograph(options: Options) -> Outcome {
     let client = Client::connect(&RedisConfig::from_env()?).await?;
-    let server = Server::start(client, Server::options()).await?;
+    let server = Server::start(client, Server::options()?).await?;
     let mut driver = Driver::start().await?;
     let browser = Browser::start(&driver, Scripts::On).await?;
     let photographer = Photographer { browser, options };

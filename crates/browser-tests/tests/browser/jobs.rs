@@ -51,7 +51,7 @@ pub(crate) async fn ticked_rows_are_counted_and_acted_on_together(stage: &Stage)
 }
 
 pub(crate) async fn what_was_stopped_in_the_middle_is_gone_on_with_by_its_button(stage: &Stage) -> Outcome {
-    let site = Site::with(Server::options().patience(Duration::ZERO)).await?;
+    let site = Site::with(Server::options()?.patience(Duration::ZERO)).await?;
     let fill = r#"for n = 1, 1200 do
         redis.call('ZADD', KEYS[1], n, string.format('{"class":"%s","jid":"j%d","queue":"q","args":[]}', n % 2 == 0 and 'AJob' or 'BJob', n))
       end"#;

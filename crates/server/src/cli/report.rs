@@ -6,7 +6,8 @@ use crate::config::{Config, Key, Sources};
 
 pub(super) fn report(config: &Config, sources: &Sources) -> String {
     let lines: Vec<(String, String)> = Key::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .map(|key| (format!("{key}: {}", value(config, key)), sources.get(key).to_string()))
         .collect();
     let width = lines.iter().map(|(setting, _)| setting.chars().count()).max().unwrap_or_default();

@@ -24,8 +24,7 @@ const MAX_EXPRESSION: usize = 1_000;
 
 /// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Value {
+pub(super) enum Value {
     /// `nil`, also for a variable that is not set.
     Nil,
     /// `true` or `false`.
@@ -51,7 +50,7 @@ impl Value {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {expression}: {problem}")]
 #[non_exhaustive]
-pub struct Error {
+pub struct ErbError {
     /// Counted from 1.
     pub line: usize,
     /// As it stands in the file.
@@ -68,29 +67,17 @@ struct Tag {
 }
 
 /// A text with expressions in it.
-///
-/// ```
-/// use cogworker_server::config::{EnvVars, erb::Template};
-///
-/// let template = Template::parse("<%= ENV[\"SIZE\"] || 2 + 3 %> workers")?;
-/// assert_eq!(template.render(&EnvVars::default())?, "5 workers");
-/// # Ok::<(), cogworker_server::config::erb::Error>(())
-/// ```
 #[derive(Debug)]
-pub struct Template {
+pub(super) struct Template {
     text: String,
     tags: Vec<Tag>,
 }
 
 impl Template {
-    /// Finds and parses the expressions.
-    ///
-    /// # Errors
-    ///
-    /// For an expression outside the subset, except on lines that are comments in YAML.
-    pub fn parse(source: &str) -> Result<Self, Error> {
+    /// Finds and parses the expressions; those on lines that are comments in YAML may be anything.
+    pub(super) fn parse(source: &str) -> Result<Self, ErbError> {
         if let Some((before, _)) = source.split_once(MARK) {
-            return Err(Error {
+            return Err(ErbError {
                 line: line_of(before),
                 expression: "U+E000".into(),
                 problem: "this character is reserved".into(),
@@ -111,7 +98,7 @@ impl Template {
         Ok(template)
     }
 
-    fn tag(&mut self, line: usize, inside: &str) -> Result<(), Error> {
+    fn tag(&mut self, line: usize, inside: &str) -> Result<(), ErbError> {
         let source = format!("<%{inside}%>");
         if self.in_yaml_comment() {
             self.text.push_str(&"\n#".repeat(inside.matches('\n').count()));
@@ -150,7 +137,7 @@ impl Template {
     }
 
     /// The value of a piece of [`text`](Self::text): an expression that stands alone keeps its kind.
-    pub(super) fn value(&self, piece: &str, env: &EnvVars) -> Result<Value, Error> {
+    pub(super) fn value(&self, piece: &str, env: &EnvVars) -> Result<Value, ErbError> {
         let mut parts = piece.split(MARK);
         let mut text = parts.next().unwrap_or_default().to_owned();
         // After the first mark, numbers and literal text take turns.
@@ -170,15 +157,6 @@ impl Template {
         }
         Ok(Value::Text(text))
     }
-
-    /// The text with each expression replaced by its value, as ERB would render it.
-    ///
-    /// # Errors
-    ///
-    /// When an expression cannot be evaluated, such as an `ENV.fetch` of a variable that is not set.
-    pub fn render(&self, env: &EnvVars) -> Result<String, Error> {
-        self.value(&self.text, env).map(|value| value.into_text().unwrap_or_default())
-    }
 }
 
 /// Whether a text holds placeholders.
@@ -186,13 +164,13 @@ pub(super) fn has_placeholder(text: &str) -> bool {
     text.contains(MARK)
 }
 
-fn refuse(line: usize, expression: &str, problem: &str) -> Error {
+fn refuse(line: usize, expression: &str, problem: &str) -> ErbError {
     const LONGEST: usize = 80;
     let expression = match expression.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("{}…", &expression[..cut]),
         None => expression.to_owned(),
     };
-    Error { line, expression: expression.replace(['\n', '\r'], " "), problem: problem.to_owned() }
+    ErbError { line, expression: expression.replace(['\n', '\r'], " "), problem: problem.to_owned() }
 }
 
 fn line_of(before: &str) -> usize {

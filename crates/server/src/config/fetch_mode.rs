@@ -18,7 +18,7 @@ pub enum FetchMode {
 
 impl FetchMode {
     /// Every mode.
-    pub const ALL: [Self; 2] = [Self::Reliable, Self::Basic];
+    pub const ALL: &'static [Self] = &[Self::Reliable, Self::Basic];
 
     /// The name in files, variables and logs.
     pub fn as_str(self) -> &'static str {
@@ -40,7 +40,8 @@ impl FromStr for FetchMode {
 
     fn from_str(text: &str) -> Result<Self, Mismatch> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|mode| mode.as_str() == text)
             .ok_or_else(|| Mismatch::new("reliable or basic", found(text)))
     }

@@ -130,7 +130,7 @@ impl Reader<'_> {
     /// A map under a name that is no key is a section, unless the name looks like a slip.
     fn is_section(&self, name: &str, value: &Spanned<Raw>) -> bool {
         match value.value {
-            Raw::Map(_) => nearest(name, Key::ALL.into_iter().map(Key::name)).is_none(),
+            Raw::Map(_) => nearest(name, Key::ALL.iter().copied().map(Key::name)).is_none(),
             Raw::Nil => name == self.environment || ENVIRONMENTS.contains(&name),
             _ => false,
         }
@@ -199,11 +199,11 @@ impl Reader<'_> {
 
     fn unknown(&self, line: usize, within: &str, name: &str) -> LoadError {
         let known: Vec<&str> =
-            Key::ALL.into_iter().filter(|key| *key != Key::Environment).map(Key::name).collect();
+            Key::ALL.iter().copied().filter(|key| *key != Key::Environment).map(Key::name).collect();
         Fault::unknown(line, within, name, &known).in_file(self.path)
     }
 
-    fn template_error(&self, source: super::erb::Error) -> LoadError {
+    fn template_error(&self, source: super::erb::ErbError) -> LoadError {
         LoadError::Template { path: self.path.to_owned(), source }
     }
 }

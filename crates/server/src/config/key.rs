@@ -50,7 +50,7 @@ const YEAR: f64 = 366.0 * 86_400.0;
 
 impl Key {
     /// Every setting, in the order in which they are documented and printed.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: &'static [Self] = &[
         Self::Concurrency,
         Self::Queues,
         Self::Fetch,
@@ -158,7 +158,7 @@ impl Key {
 
     /// The setting with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|key| key.name() == name)
+        Self::ALL.iter().copied().find(|key| key.name() == name)
     }
 }
 

@@ -37,7 +37,7 @@ pub enum LoadError {
         /// As it was given.
         path: PathBuf,
         /// Names line and expression.
-        source: super::erb::Error,
+        source: super::erb::ErbError,
     },
     /// The file is not YAML.
     #[error("{path}:{line}: expected YAML, found {message}", path = path.display())]
@@ -115,7 +115,7 @@ pub(crate) fn load(flags: &Flags, env: &EnvVars, cwd: &Path) -> Result<(Config, 
 
     let figment = layers.iter().fold(Figment::new(), |figment, layer| figment.merge(layer));
     let mut sources = Sources::default();
-    for key in Key::ALL {
+    for key in Key::ALL.iter().copied() {
         let name = figment.find_metadata(key.name()).map(|metadata| metadata.name.as_ref());
         let layer = layers.iter().find(|layer| Some(layer.name) == name);
         if let Some((_, source)) = layer.and_then(|layer| layer.settings.get(&key)) {
@@ -195,7 +195,7 @@ fn defaults() -> Layer {
 /// `REDIS_URL` and `COGWORKER_<KEY>`.
 fn environment(env: &EnvVars) -> Result<Layer, LoadError> {
     let mut layer = Layer::new("environment");
-    for key in Key::ALL {
+    for key in Key::ALL.iter().copied() {
         let Some(var) = key.env_var() else { continue };
         let Some(value) = env.get(var) else { continue };
         let at = Source::Env { var: var.to_owned() };
@@ -234,7 +234,7 @@ fn queue_list(text: &str) -> Result<Node, Mismatch> {
 /// Only a near miss is refused: other programs, the swarm and container platforms also set variables that
 /// start with our name.
 fn refuse_slips(env: &EnvVars) -> Result<(), LoadError> {
-    let known = || Key::ALL.into_iter().filter_map(Key::env_var);
+    let known = || Key::ALL.iter().copied().filter_map(Key::env_var);
     for name in env.names().filter(|name| name.starts_with(ENV_PREFIX)) {
         if known().any(|var| var == name) {
             continue;
@@ -243,7 +243,7 @@ fn refuse_slips(env: &EnvVars) -> Result<(), LoadError> {
         let hint = match suffix {
             "REDIS" | "REDIS_URL" => Some(redis_config::URL_VAR),
             "ENVIRONMENT" | "ENV" => Some("APP_ENV"),
-            _ => nearest(&suffix.to_ascii_lowercase(), Key::ALL.into_iter().map(Key::name))
+            _ => nearest(&suffix.to_ascii_lowercase(), Key::ALL.iter().copied().map(Key::name))
                 .and_then(Key::named)
                 .and_then(Key::env_var),
         };

@@ -18,7 +18,7 @@ pub enum LogFormat {
 
 impl LogFormat {
     /// Every format.
-    pub const ALL: [Self; 2] = [Self::Text, Self::Json];
+    pub const ALL: &'static [Self] = &[Self::Text, Self::Json];
 
     /// The name in files, variables and flags.
     pub fn as_str(self) -> &'static str {
@@ -40,7 +40,8 @@ impl FromStr for LogFormat {
 
     fn from_str(text: &str) -> Result<Self, Mismatch> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|format| format.as_str() == text)
             .ok_or_else(|| Mismatch::new("text or json", found(text)))
     }

@@ -59,7 +59,7 @@ pub(super) struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    pub(super) fn node(&self, raw: &Spanned<Raw>) -> Result<Node, erb::Error> {
+    pub(super) fn node(&self, raw: &Spanned<Raw>) -> Result<Node, erb::ErbError> {
         let content = match &raw.value {
             Raw::Nil => Content::Nil,
             Raw::Plain(fallback) => Content::Scalar(self.source(raw).unwrap_or(fallback).to_owned()),
@@ -80,14 +80,14 @@ impl Resolver<'_> {
                     .map(|(key, value)| {
                         Ok(Entry { key: self.key(key)?, line: line_of(key), value: self.node(value)? })
                     })
-                    .collect::<Result<_, erb::Error>>()?,
+                    .collect::<Result<_, erb::ErbError>>()?,
             ),
         };
         Ok(Node { content, line: line_of(raw) })
     }
 
     /// The text of a key, without the colon of a symbol.
-    pub(super) fn key(&self, raw: &Spanned<Raw>) -> Result<String, erb::Error> {
+    pub(super) fn key(&self, raw: &Spanned<Raw>) -> Result<String, erb::ErbError> {
         Ok(match self.node(raw)?.content {
             Content::Scalar(text) => text,
             Content::Nil => "nil".into(),
@@ -96,7 +96,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn scalar(&self, text: &str) -> Result<Content, erb::Error> {
+    fn scalar(&self, text: &str) -> Result<Content, erb::ErbError> {
         if !erb::has_placeholder(text) {
             return Ok(Content::Scalar(text.to_owned()));
         }

@@ -32,11 +32,22 @@ pub enum ServerError {
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
     /// Jobs could neither be settled nor given back before the end; another process recovers them.
-    #[error("settle {held} jobs before the end: they stay on this process's list until they are recovered")]
+    #[error(
+        "settle {} before the end: they stay on this process's list until they are recovered",
+        held_jobs(*.held)
+    )]
     JobsLeft {
-        /// How many; -1 when the list cannot be read.
-        held: i64,
+        /// How many; `None` when the list cannot be read.
+        held: Option<u64>,
     },
+}
+
+fn held_jobs(held: Option<u64>) -> String {
+    match held {
+        None => "all jobs".to_owned(),
+        Some(1) => "1 job".to_owned(),
+        Some(held) => format!("{held} jobs"),
+    }
 }
 
 impl From<WatchdogError> for ServerError {

@@ -228,10 +228,17 @@ impl Server {
                 info!("stopped");
                 Ok(())
             }
-            (Ok(unsettled), Ok(held)) => Err(ServerError::JobsLeft { held: held.max(unsettled as i64) }),
+            (Ok(unsettled), Ok(held)) => {
+                let held = u64::try_from(held).ok().map(|held| held.max(unsettled as u64));
+                Err(ServerError::JobsLeft { held })
+            }
             (Ok(unsettled), Err(failure)) => {
                 outage.report("removing the presence", &failure);
-                if unsettled == 0 { Ok(()) } else { Err(ServerError::JobsLeft { held: unsettled as i64 }) }
+                if unsettled == 0 {
+                    Ok(())
+                } else {
+                    Err(ServerError::JobsLeft { held: Some(unsettled as u64) })
+                }
             }
         }
     }

@@ -31,7 +31,7 @@ impl Given {
         self
     }
 
-    pub(crate) fn load(&self) -> Result<Loaded, cli::Error> {
+    pub(crate) fn load(&self) -> Result<Loaded, cli::CliError> {
         cli::load(&self.args, &self.env.iter().copied().collect(), self.dir.path())
     }
 

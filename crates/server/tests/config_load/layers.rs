@@ -27,7 +27,7 @@ fn conf_12_without_anything_the_defaults_count() {
     assert_eq!(config.environment, "development");
     assert_eq!(config.logfile, None);
     assert_eq!(config.redis.to_string(), "redis://127.0.0.1:6379/0");
-    for key in Key::ALL {
+    for key in Key::ALL.iter().copied() {
         assert_eq!(loaded.sources.get(key), Source::Default, "{key}");
     }
 }
@@ -118,7 +118,7 @@ fn each_key_is_read_from_its_variable() {
     assert_eq!(config.logfile.as_deref(), Some(Path::new("/srv/w.log")));
     assert_eq!(config.redis.to_string(), "redis://h:6379/3");
     assert_eq!(config.redis.command_timeout, Duration::from_secs(3));
-    for key in Key::ALL.into_iter().filter(|key| *key != Key::Environment) {
+    for key in Key::ALL.iter().copied().filter(|key| *key != Key::Environment) {
         let var = key.env_var().unwrap().to_owned();
         assert_eq!(sources.get(key), Source::Env { var }, "{key}");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cogworker_core::new_job::NewJob;
 use cogworker_server::{App, Config, JobError};
 
-use crate::support::{Gate, Log, Numbered, Seen, Site, TestResult, Text, reach};
+use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
 
 const DEAD: &str = "dead-host:1:aaaaaaaaaaaa";
 const LIST: &str = "cogworker:inprogress:dead-host:1:aaaaaaaaaaaa";

@@ -60,7 +60,7 @@ async fn a_schedule_that_cannot_be_published_is_told_and_fires_all_the_same_pent
     let seen = Seen::default();
     let worker = site.worker(noting(&seen))?;
     reach("it fires", || seen.len() >= 2)?;
-    assert_eq!(log.count("publishing the schedule: failed to"), 1);
+    assert_eq!(log.count("publishing the schedule: failed to use a redis key"), 1);
     assert_eq!(site.text(&["GET", "periodic:schedule"]), "of another type");
     worker.stop().await
 }
@@ -129,7 +129,11 @@ async fn a_lost_connection_is_no_failure_of_the_entry_and_brings_no_pause_tick_2
     let slots: Vec<i64> = seen.all().iter().map(|(_, slot)| *slot).collect();
     // A failure of its own would be followed by a pause of five seconds.
     assert!(slots.windows(2).all(|pair| pair[1] - pair[0] < 5), "{slots:?}");
-    assert_eq!(log.count("failed to fire"), 0);
+    // Other tests of this process have entries that fail.
+    let pjid = periodic_id(EVERY_SECOND, "TextJob", r#"["second"]"#);
+    let failed: Vec<_> =
+        log.lines("failed to fire").into_iter().filter(|line| line.contains(&pjid)).collect();
+    assert!(failed.is_empty(), "{failed:?}");
     Ok(())
 }
 

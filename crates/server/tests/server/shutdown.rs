@@ -229,7 +229,7 @@ async fn a_stop_without_redis_ends_soon_and_says_what_it_could_not_settle() -> T
     let begun = Instant::now();
     worker.handle.stop();
     let error = worker.result().await?.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("settle 1 jobs before the end"), "{error}");
+    assert!(error.contains("settle 1 job before the end"), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
     Ok(())
 }

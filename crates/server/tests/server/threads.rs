@@ -22,7 +22,7 @@ fn handles_and_errors_cross_threads() {
     crosses_threads::<Run>();
     crosses_threads::<ServerError>();
     crosses_threads::<ServerHandle>();
-    crosses_threads::<cli::Error>();
+    crosses_threads::<cli::CliError>();
     crosses_threads::<config::LoadError>();
     crosses_threads::<logging::LogHandle>();
     crosses_threads::<logging::LoggingError>();

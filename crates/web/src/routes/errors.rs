@@ -149,21 +149,21 @@ impl ErrorsPage {
 
     fn head(&self, key: &SortKey, label: &str, classes: &str) -> Markup {
         let mut head = Markup::raw("<th role=\"columnheader\" scope=\"col\" class=\"");
-        head.text(classes).push("\"");
+        head.text(classes).html("\"");
         let is_current = self.query.sort == *key;
         if is_current {
-            head.push(if key.is_descending() {
+            head.html(if key.is_descending() {
                 " aria-sort=\"descending\""
             } else {
                 " aria-sort=\"ascending\""
             });
         }
         let href = ErrorsQuery { sort: *key, ..self.query.list() }.href();
-        head.push("><a href=\"").text(self.ui.root()).text(href).push("\">").text(label);
+        head.html("><a href=\"").text(self.ui.root()).text(href).html("\">").text(label);
         if is_current {
-            head.push(&self.ui.icon("sort").to_string());
+            head.html(&self.ui.icon("sort").to_string());
         }
-        head.raw_tail("</a></th>")
+        head.ending("</a></th>")
     }
 
     fn how_far(&self) -> String {
@@ -203,13 +203,13 @@ impl ErrorsPage {
             [("view", &self.view_query()), ("error_class", &row.error_class), ("message", &row.pattern)]
         {
             fields
-                .push("<input type=\"hidden\" name=\"")
+                .html("<input type=\"hidden\" name=\"")
                 .text(name)
-                .push("\" value=\"")
+                .html("\" value=\"")
                 .text(value)
-                .push("\">");
+                .html("\">");
         }
-        fields.push(&self.ui.counted_at(&self.counted_at).to_string());
+        fields.html(&self.ui.counted_at(&self.counted_at).to_string());
         fields
     }
 

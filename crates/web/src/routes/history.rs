@@ -225,19 +225,19 @@ impl HistoryPage {
         let sort = self.query.first_sort();
         let is_current = sort.column == column;
         let mut head = Markup::raw("<th role=\"columnheader\" scope=\"col\" class=\"");
-        head.text(classes).push("\"");
+        head.text(classes).html("\"");
         if is_current {
-            head.push(match sort.direction {
+            head.html(match sort.direction {
                 Direction::Descending => " aria-sort=\"descending\"",
                 Direction::Ascending => " aria-sort=\"ascending\"",
             });
         }
         let href = self.query.sorted(column).href();
-        head.push("><a href=\"").text(self.ui.root()).text(href).push("\">").text(label);
+        head.html("><a href=\"").text(self.ui.root()).text(href).html("\">").text(label);
         if is_current {
-            head.push(&self.ui.icon("sort").to_string());
+            head.html(&self.ui.icon("sort").to_string());
         }
-        head.raw_tail("</a></th>")
+        head.ending("</a></th>")
     }
 
     fn heads(&self) -> Markup {
@@ -250,7 +250,7 @@ impl HistoryPage {
             (Column::Duration, "Duration", "num"),
             (Column::Error, "Error", "p3"),
         ] {
-            heads.push(&self.head(column, label, classes).to_string());
+            heads.html(&self.head(column, label, classes).to_string());
         }
         heads
     }
@@ -262,11 +262,11 @@ impl HistoryPage {
         let mut kept = Markup::default();
         for name in ["status", "period", "filter", "sort", "days"] {
             if let Some(value) = fields.get(name) {
-                kept.push("<input type=\"hidden\" name=\"")
+                kept.html("<input type=\"hidden\" name=\"")
                     .text(name)
-                    .push("\" value=\"")
+                    .html("\" value=\"")
                     .text(value)
-                    .push("\">");
+                    .html("\">");
             }
         }
         kept

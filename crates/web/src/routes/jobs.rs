@@ -195,23 +195,23 @@ impl JobsPage {
         let sorted = self.query.sort.unwrap_or_else(|| self.query.natural());
         let is_current = sorted.key == *key && !(self.query.sort.is_none() && self.query.state == State::All);
         let mut head = Markup::raw("<th role=\"columnheader\" scope=\"col\" class=\"");
-        head.text(classes).push("\"");
+        head.text(classes).html("\"");
         if is_current {
-            head.push(if sorted.descending {
+            head.html(if sorted.descending {
                 " aria-sort=\"descending\""
             } else {
                 " aria-sort=\"ascending\""
             });
         }
-        head.push("><a href=\"")
+        head.html("><a href=\"")
             .text(self.ui.root())
             .text(self.query.sorted(*key).href())
-            .push("\">")
+            .html("\">")
             .text(label);
         if is_current {
-            head.push(&self.ui.icon("sort").to_string());
+            head.html(&self.ui.icon("sort").to_string());
         }
-        head.raw_tail("</a></th>")
+        head.ending("</a></th>")
     }
 
     fn job_column(&self) -> Markup {
@@ -258,11 +258,11 @@ impl JobsPage {
         let mut kept = Markup::default();
         for name in ["status", "q", "queue", "class", "error", "error_class", "message", "sort"] {
             if let Some(value) = fields.get(name).filter(|_| name != but) {
-                kept.push("<input type=\"hidden\" name=\"")
+                kept.html("<input type=\"hidden\" name=\"")
                     .text(name)
-                    .push("\" value=\"")
+                    .html("\" value=\"")
                     .text(value)
-                    .push("\">");
+                    .html("\">");
             }
         }
         kept
@@ -272,26 +272,26 @@ impl JobsPage {
     fn view_field(&self) -> Markup {
         let mut field = Markup::raw("<input type=\"hidden\" name=\"view\" value=\"");
         field.text(self.query.view());
-        field.raw_tail("\">")
+        field.ending("\">")
     }
 
     /// The fields of a form that means all that match.
     fn all_fields(&self) -> Markup {
         let mut fields = self.view_field();
-        fields.push(&self.ui.counted_at(&self.counted_at).to_string());
+        fields.html(&self.ui.counted_at(&self.counted_at).to_string());
         fields
     }
 
     fn queue_field(&self, queue: &str) -> Markup {
         let mut field = self.view_field();
-        field.push("<input type=\"hidden\" name=\"queue\" value=\"").text(queue);
-        field.raw_tail("\">")
+        field.html("<input type=\"hidden\" name=\"queue\" value=\"").text(queue);
+        field.ending("\">")
     }
 
     fn entry_field(&self, target: &place::Target) -> Markup {
         let mut field = self.view_field();
-        field.push("<input type=\"hidden\" name=\"entry\" value=\"").text(target);
-        field.raw_tail("\">")
+        field.html("<input type=\"hidden\" name=\"entry\" value=\"").text(target);
+        field.ending("\">")
     }
 
     fn empty_icon(&self) -> &'static str {

@@ -47,8 +47,8 @@ impl Ui {
             return Markup::raw("<span class=\"zero\">0</span>");
         }
         let mut link = Markup::raw("<a class=\"plain\" href=\"");
-        link.text(&self.root).text(path).push("\">").text(display::number(*number));
-        link.raw_tail("</a>")
+        link.text(&self.root).text(path).html("\">").text(display::number(*number));
+        link.ending("</a>")
     }
 
     /// The URL of one of the UI's own files, which may be kept for ever.
@@ -59,8 +59,8 @@ impl Ui {
     /// An icon, which says nothing to those who cannot see it.
     pub(crate) fn icon(&self, name: &str) -> Markup {
         let mut icon = Markup::raw("<svg class=\"i\" aria-hidden=\"true\"><use href=\"");
-        icon.text(self.asset("icons.svg")).push("#i-").text(name);
-        icon.raw_tail("\"/></svg>")
+        icon.text(self.asset("icons.svg")).html("#i-").text(name);
+        icon.ending("\"/></svg>")
     }
 
     pub(crate) fn number(&self, number: &u64) -> String {
@@ -74,8 +74,8 @@ impl Ui {
             return Markup::of(written);
         }
         let mut time = Markup::raw("<time datetime=\"");
-        time.text(iso(*at)).push("\" data-cw-time>").text(written);
-        time.raw_tail("</time>")
+        time.text(iso(*at)).html("\" data-cw-time>").text(written);
+        time.ending("</time>")
     }
 
     /// How long ago, or how far ahead; the browser counts on.
@@ -86,7 +86,7 @@ impl Ui {
     /// How far ahead something is that waits, with `before` in front; or that it is due, and since when.
     pub(crate) fn due(&self, at: &EpochSeconds, before: &str) -> Markup {
         let mut attribute = Markup::raw(" data-cw-due=\"");
-        attribute.text(before).push("\"");
+        attribute.text(before).html("\"");
         self.counted(at, &attribute.to_string(), display::due(*at, self.now, before))
     }
 
@@ -95,24 +95,24 @@ impl Ui {
             return Markup::of(if *at > self.now { "never" } else { "since ever" });
         }
         let mut time = Markup::raw("<time datetime=\"");
-        time.text(iso(*at)).push("\" title=\"").text(self.shared.options.time_format.write(*at));
-        time.push(" UTC\"").push(attribute).push(live::COUNTED_BY_BROWSER).text(text);
-        time.raw_tail("</time>")
+        time.text(iso(*at)).html("\" title=\"").text(self.shared.options.time_format.write(*at));
+        time.html(" UTC\"").html(attribute).html(live::COUNTED_BY_BROWSER).text(text);
+        time.ending("</time>")
     }
 
     /// The field of a form that means many jobs: when these were counted. What came later stays.
     pub(crate) fn counted_at(&self, moment: &EpochSeconds) -> Markup {
         let mut field = Markup::raw(live::COUNTED_AT);
         field.text(moment);
-        field.raw_tail("\">")
+        field.ending("\">")
     }
 
     /// How long since; the browser counts on.
     pub(crate) fn elapsed(&self, since: &EpochSeconds) -> Markup {
         let mut span = Markup::raw("<span data-cw-since=\"");
-        span.text(format!("{:.0}", since.as_f64().floor())).push("\"").push(live::COUNTED_BY_BROWSER);
+        span.text(format!("{:.0}", since.as_f64().floor())).html("\"").html(live::COUNTED_BY_BROWSER);
         span.text(display::whole(display::elapsed(*since, self.now)));
-        span.raw_tail("</span>")
+        span.ending("</span>")
     }
 
     /// A name as part of an element's id: updates find the row again by it.

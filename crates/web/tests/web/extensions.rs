@@ -5,7 +5,9 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
-use cogworker_web::{Extension, Markup, Session, SessionLayer, SessionSecret, Ui, WebOptions};
+use cogworker_web::{
+    Extension, ExtensionPathError, Markup, Session, SessionLayer, SessionSecret, Ui, WebOptions,
+};
 use tower::ServiceExt;
 
 use crate::support::{Outcome, Site};
@@ -25,17 +27,16 @@ async fn recall(session: Session) -> String {
     session.get("seen").unwrap_or_else(|| "nothing".to_owned())
 }
 
-fn options() -> WebOptions {
+fn options() -> Result<WebOptions, ExtensionPathError> {
     let router =
         Router::new().route("/", get(show)).route("/remember", post(remember)).route("/recall", get(recall));
-    WebOptions::new()
-        .extension(Extension::new("Tenants", "tenants", router))
-        .session_secret(SessionSecret::random())
+    let tenants = Extension::new("Tenants", "tenants", router)?;
+    Ok(WebOptions::new().extension(tenants).session_secret(SessionSecret::random()))
 }
 
 #[tokio::test]
 async fn an_extension_has_a_tab_the_frame_and_the_safety_of_ours() -> Outcome {
-    let site = Site::with(options()).await?;
+    let site = Site::with(options()?).await?;
     let page = site.get("/tenants").await;
     assert_eq!(page.status, StatusCode::OK, "{}", page.body);
     assert!(page.body.contains("<h1>Tenants of &#60;us&#62;") && page.body.contains("Pause intake"));
@@ -48,8 +49,21 @@ async fn an_extension_has_a_tab_the_frame_and_the_safety_of_ours() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_second_tab_with_the_same_path_takes_the_place_of_the_first() -> Outcome {
+    let tab = |label, text: &'static str| {
+        Extension::new(label, "/tenants/", Router::new().route("/", get(move || async move { text })))
+    };
+    let options = WebOptions::new().extension(tab("First", "first")?).extension(tab("Second", "second")?);
+    let site = Site::with(options).await?;
+    assert_eq!(site.get("/tenants").await.body, "second");
+    let page = site.get("/overview").await.body;
+    assert!(page.contains(">Second</a>") && !page.contains(">First</a>"));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_session_is_set_only_when_it_is_written_to_webc_25() -> Outcome {
-    let site = Site::with(options()).await?;
+    let site = Site::with(options()?).await?;
     assert!(site.get("/overview").await.cookies().is_empty());
     assert!(site.get("/tenants/recall").await.cookies().is_empty());
     let answer = site.post("/tenants/remember", &[]).await;
@@ -67,7 +81,7 @@ async fn a_session_is_set_only_when_it_is_written_to_webc_25() -> Outcome {
 
 #[tokio::test]
 async fn a_session_is_secure_behind_https_and_only_there() -> Outcome {
-    let site = Site::with(options()).await?;
+    let site = Site::with(options()?).await?;
     for (header, value, secure) in [
         ("x-forwarded-proto", "https", true),
         ("x-forwarded-proto", "https, http", true),
@@ -90,13 +104,13 @@ async fn a_session_is_secure_behind_https_and_only_there() -> Outcome {
 
 #[tokio::test]
 async fn a_session_of_the_hosts_own_is_used_and_one_switched_off_is_not_there_webc_24_webc_27() -> Outcome {
-    let site = Site::with(options()).await?;
+    let site = Site::with(options()?).await?;
     let app = site.app.clone().layer(SessionLayer::new(SessionSecret::random()));
     let request = Request::post("/admin/jobs/tenants/remember").header("sec-fetch-site", "same-origin");
     let response = app.oneshot(request.body(Body::empty())?).await?;
     assert_eq!(response.headers().get_all("set-cookie").iter().count(), 1);
 
-    let without = Site::with(options().session(false)).await?;
+    let without = Site::with(options()?.session(false)).await?;
     let answer = without.post("/tenants/remember", &[]).await;
     assert!(answer.cookies().is_empty() && answer.status == StatusCode::INTERNAL_SERVER_ERROR);
     assert_eq!(without.get("/overview").await.status, StatusCode::OK);

@@ -1,8 +1,8 @@
 //! What is shared by the threads of a web app.
 
 use cogworker_web::{
-    CsrfRule, Extension, Operator, SecretTooShort, Session, SessionLayer, SessionSecret, Ui,
-    UnknownTimeFormat, WebOptions,
+    CsrfRule, Extension, Operator, Session, SessionLayer, SessionSecret, SessionSecretError, TimeFormatError,
+    Ui, WebOptions,
 };
 
 const fn crosses_threads<T: Send + Sync + 'static>() {}
@@ -13,11 +13,11 @@ fn options_requests_and_errors_cross_threads() {
     crosses_threads::<CsrfRule>();
     crosses_threads::<Extension>();
     crosses_threads::<Operator>();
-    crosses_threads::<SecretTooShort>();
+    crosses_threads::<SessionSecretError>();
     crosses_threads::<Session>();
     crosses_threads::<SessionLayer>();
     crosses_threads::<SessionSecret>();
     crosses_threads::<Ui>();
-    crosses_threads::<UnknownTimeFormat>();
+    crosses_threads::<TimeFormatError>();
     crosses_threads::<WebOptions>();
 }

@@ -13,17 +13,16 @@ pub(crate) fn routes() -> Router {
 async fn show(ui: Ui) -> Response {
     let mut page = Markup::raw("<div class=\"head\"><h1>Greetings</h1></div><section class=\"panel\">");
     if ui.is_read_only() {
-        page = page.raw_tail("<p class=\"empty\">Nothing can be pushed here: this is read-only.</p>");
+        page.html("<p class=\"empty\">Nothing can be pushed here: this is read-only.</p>");
     } else {
-        page = page.raw_tail("<form class=\"bar-f\" method=\"post\" action=\"");
-        page.text(ui.root());
-        page = page.raw_tail(
+        page.html("<form class=\"bar-f\" method=\"post\" action=\"").text(ui.root()).html(
             "/greetings/push\"><label for=\"name\">Whom to greet</label>\
              <input class=\"field\" id=\"name\" name=\"name\" value=\"world\" required>\
              <button class=\"btn btn--primary\">Push GreetingJob</button></form>",
         );
     }
-    ui.extension_page("Greetings", page.raw_tail("</section>")).await
+    page.html("</section>");
+    ui.extension_page("Greetings", page).await
 }
 
 async fn push(ui: Ui, Form(fields): Form<Vec<(String, String)>>) -> Response {
@@ -36,8 +35,8 @@ async fn push(ui: Ui, Form(fields): Form<Vec<(String, String)>>) -> Response {
         }
         Err(error) => {
             let mut page = Markup::raw("<p class=\"empty\">Failed to ");
-            page.text(error);
-            ui.extension_page("Greetings", page.raw_tail(".</p>")).await
+            page.text(error).html(".</p>");
+            ui.extension_page("Greetings", page).await
         }
     }
 }

@@ -18,7 +18,7 @@ use axum::response::Redirect;
 use axum::routing::get;
 use cogworker_client::Client;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_web::{Extension, WebOptions};
+use cogworker_web::{Extension, ExtensionPathError, WebOptions};
 use tokio::net::TcpListener;
 use tracing::info;
 
@@ -26,17 +26,18 @@ use crate::basic_auth::{Password, ask_for_password};
 
 const DEFAULT_PORT: u16 = 9292;
 
-fn app(client: Client, password: Option<String>) -> Router {
+fn app(client: Client, password: Option<String>) -> Result<Router, ExtensionPathError> {
     let options = WebOptions::new()
         .title("Cogworker")
         .back_link("the example app", "/")
-        .extension(Extension::new("Greetings", "greetings", greetings::routes()));
+        .extension(Extension::new("Greetings", "greetings", greetings::routes())?);
     let mut jobs = cogworker_web::router(client.with_status(Duration::from_secs(1800)), options);
     // Who may see it is the host's business: any layer will do.
     if let Some(password) = password {
         jobs = jobs.layer(from_fn_with_state(Password(password), ask_for_password));
     }
-    Router::new().route("/", get(|| async { Redirect::to("/admin/jobs") })).nest("/admin/jobs", jobs)
+    let home = get(|| async { Redirect::to("/admin/jobs") });
+    Ok(Router::new().route("/", home).nest("/admin/jobs", jobs))
 }
 
 #[tokio::main]
@@ -49,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::connect_lazily(&RedisConfig::from_env()?)?;
     let listener = TcpListener::bind(SocketAddr::from((host, port))).await?;
     info!("Cogworker UI: http://127.0.0.1:{}/admin/jobs", listener.local_addr()?.port());
-    axum::serve(listener, app(client, password)).with_graceful_shutdown(stopped()).await?;
+    axum::serve(listener, app(client, password)?).with_graceful_shutdown(stopped()).await?;
     Ok(())
 }
 

@@ -20,7 +20,7 @@ async fn status(
 async fn the_ui_asks_for_its_password_and_the_app_does_not() -> Outcome {
     let redis = TestRedis::start()?;
     let client = Client::connect(&RedisConfig::new(&redis.url())?).await?;
-    let app = super::app(client, Some("secret".to_owned()));
+    let app = super::app(client, Some("secret".to_owned()))?;
     let plain = || Request::get("/admin/jobs/overview");
     assert_eq!(status(&app, plain().body(Body::empty())?).await?, StatusCode::UNAUTHORIZED);
     for (given, expected) in
@@ -37,7 +37,7 @@ async fn the_ui_asks_for_its_password_and_the_app_does_not() -> Outcome {
 async fn the_tab_of_its_own_pushes_a_greeting() -> Outcome {
     let redis = TestRedis::start()?;
     let client = Client::connect(&RedisConfig::new(&redis.url())?).await?;
-    let app = super::app(client, None);
+    let app = super::app(client, None)?;
     let page = app.clone().oneshot(Request::get("/admin/jobs/greetings").body(Body::empty())?).await?;
     let page = to_bytes(page.into_body(), usize::MAX).await?;
     assert!(String::from_utf8_lossy(&page).contains("action=\"/admin/jobs/greetings/push\""));

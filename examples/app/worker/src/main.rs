@@ -115,7 +115,5 @@ fn with_schedules(app: App) -> App {
 
 fn main() -> ExitCode {
     let has_schedules = std::env::var_os("EXAMPLE_SCHEDULES").is_some();
-    cogworker_server::main(async move |_boot| {
-        Ok::<_, JobError>(if has_schedules { with_schedules(app()) } else { app() })
-    })
+    cogworker_server::main(async move |_boot| if has_schedules { with_schedules(app()) } else { app() })
 }

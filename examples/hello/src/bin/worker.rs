@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use cogworker_server::{App, JobError};
+use cogworker_server::App;
 use hello::Greeting;
 
 async fn greet(job: Greeting) {
@@ -10,5 +10,5 @@ async fn greet(job: Greeting) {
 }
 
 fn main() -> ExitCode {
-    cogworker_server::main(|_boot| async { Ok::<_, JobError>(App::new(()).job(greet)) })
+    cogworker_server::main(|_boot| async { App::new(()).job(greet) })
 }

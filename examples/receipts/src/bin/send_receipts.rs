@@ -14,5 +14,5 @@ async fn send(receipt: Receipt) -> Result<(), JobError> {
 }
 
 fn main() -> ExitCode {
-    cogworker_server::main(|_boot| async { Ok::<_, JobError>(App::new(()).job(send)) })
+    cogworker_server::main(|_boot| async { App::new(()).job(send) })
 }

@@ -58,7 +58,7 @@ impl Place {
         }
         let cwd = std::env::current_dir().unwrap_or_default();
         cli::load(args, &env, &cwd).map_err(|error| match error {
-            cli::Error::Load(error) => wrong(&error),
+            cli::CliError::Load(error) => wrong(&error),
             other => wrong(&other.to_string().trim_start_matches("error: ").trim_end()),
         })
     }

@@ -12,8 +12,7 @@ use axum::routing::get;
 use clap::Args;
 use cogworker_client::Client;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_server::config::LogFormat;
-use cogworker_server::logging::{self, FILTER_VAR};
+use cogworker_server::logging::LogOptions;
 use cogworker_web::{TimeFormat, WebOptions};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -179,9 +178,7 @@ pub(crate) fn run(place: &Place, options: &Options) -> Outcome {
     let (prefix, access) = (options.prefix()?, options.access()?);
     let web = options.web_options()?;
     let (redis, _) = place.settings()?;
-    let filter = std::env::var(FILTER_VAR).ok();
-    logging::init(None, LogFormat::Text, filter.as_deref())
-        .map_err(|error| Failure::Usage(format!("failed to {error}")))?;
+    LogOptions::new().init().map_err(|error| Failure::Usage(format!("failed to {error}")))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         // Before anybody can be told that it is there.

@@ -105,7 +105,7 @@ pub(super) fn levelled(message: &str) -> Markup {
         let alone = |side: Option<char>| side.is_none_or(|c| !c.is_alphanumeric());
         let end = at + part.len();
         if part == "…" || alone(rest[..at].chars().next_back()) && alone(rest[end..].chars().next()) {
-            markup.text(&rest[..at]).push("<i>").text(part).push("</i>");
+            markup.text(&rest[..at]).html("<i>").text(part).html("</i>");
         } else {
             markup.text(&rest[..end]);
         }

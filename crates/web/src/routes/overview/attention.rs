@@ -66,7 +66,7 @@ pub(super) fn find(
 fn bold(text: &str) -> Markup {
     let mut markup = Markup::raw("<b>");
     markup.text(text);
-    markup.raw_tail("</b>")
+    markup.ending("</b>")
 }
 
 fn link_to_queue(ui: &Ui, queue: &str) -> Next {
@@ -87,12 +87,12 @@ fn new_errors(ui: &Ui, failures: &FailureCensus, found: &mut Vec<Attention>) {
         let error =
             if group.error_class.is_empty() { "An error without a class" } else { &group.error_class };
         let mut what = bold(error);
-        what.push(" in ").push(&bold(&classes.join(", ")).to_string());
+        what.html(" in ").html(&bold(&classes.join(", ")).to_string());
         if others > 0 {
             what.text(format!(" and {}", display::counted(others as u64, "other", "others")));
         }
         let mut why = Markup::raw("is failing since ");
-        why.push(&ui.time(&first).to_string()).text(". ").text(fate(group.counts)).text(".");
+        why.html(&ui.time(&first).to_string()).text(". ").text(fate(group.counts)).text(".");
         found.push(Attention {
             is_bad: true,
             icon: "alert",
@@ -128,10 +128,10 @@ fn unread(ui: &Ui, queues: &[QueueInfo], processes: &[ProcessState], found: &mut
     let is_read = |name: &String| processes.iter().any(|state| state.process.info.queues.contains(name));
     for queue in queues.iter().filter(|queue| queue.size.unwrap_or(0) > 0 && !is_read(&queue.name)) {
         let mut what = bold(&queue.name);
-        what.push(" is read by no process.");
+        what.html(" is read by no process.");
         let mut why = Markup::default();
         let waiting = display::counted(queue.size.unwrap_or(0), "job waits", "jobs wait");
-        why.text(format!("{waiting}, the oldest for ")).push(&waiting_for(ui, queue)).text(".");
+        why.text(format!("{waiting}, the oldest for ")).html(&waiting_for(ui, queue)).text(".");
         found.push(Attention {
             is_bad: true,
             icon: "server",
@@ -146,9 +146,9 @@ fn schedules_amiss(ui: &Ui, schedules: &LastRuns, found: &mut Vec<Attention>) {
     let show = || Next::Link { label: "Show schedules".into(), href: "/schedules".into() };
     for (class, run) in &schedules.failed {
         let mut what = bold(class);
-        what.push(" failed in its last run.");
+        what.html(" failed in its last run.");
         let mut why = Markup::raw("It is a schedule, and ended ");
-        why.push(&ui.relative(&run.finished_at).to_string());
+        why.html(&ui.relative(&run.finished_at).to_string());
         if !run.error_class.is_empty() {
             why.text(" with ").text(&run.error_class);
         }
@@ -157,9 +157,9 @@ fn schedules_amiss(ui: &Ui, schedules: &LastRuns, found: &mut Vec<Attention>) {
     }
     for (class, slot) in &schedules.missed {
         let mut what = bold(class);
-        what.push(" was not fired.");
+        what.html(" was not fired.");
         let mut why = Markup::raw("It was due ");
-        why.push(&ui.relative(slot).to_string())
+        why.html(&ui.relative(slot).to_string())
             .text("; a worker that has it fires the slot when it starts.");
         found.push(Attention { is_bad: true, icon: "clock", what, why, next: show() });
     }
@@ -169,10 +169,10 @@ fn slow(ui: &Ui, queues: &[QueueInfo], found: &mut Vec<Attention>) {
     let limit = ui.shared.options.latency_threshold;
     for queue in waiting_longest_first(queues).filter(|queue| !queue.paused && queue.latency > limit) {
         let mut what = bold(&queue.name);
-        what.push(" is slow.");
+        what.html(" is slow.");
         let mut why = Markup::raw("Its oldest job has waited ");
         let size = display::number(queue.size.unwrap_or(0));
-        why.push(&waiting_for(ui, queue)).text(format!("; {size} enqueued."));
+        why.html(&waiting_for(ui, queue)).text(format!("; {size} enqueued."));
         found.push(Attention {
             is_bad: false,
             icon: "clock",
@@ -193,10 +193,10 @@ fn waiting_longest_first(queues: &[QueueInfo]) -> impl Iterator<Item = &QueueInf
 fn paused(ui: &Ui, queues: &[&QueueInfo], found: &mut Vec<Attention>) {
     for queue in queues {
         let mut what = bold(&queue.name);
-        what.push(" is paused.");
+        what.html(" is paused.");
         let mut why = Markup::default();
         let size = display::counted(queue.size.unwrap_or(0), "job", "jobs");
-        why.text(format!("{size} enqueued, the oldest for ")).push(&waiting_for(ui, queue)).text(".");
+        why.text(format!("{size} enqueued, the oldest for ")).html(&waiting_for(ui, queue)).text(".");
         let next = if ui.is_read_only() {
             link_to_queue(ui, &queue.name)
         } else {

@@ -91,7 +91,7 @@ impl Selected {
     fn fields(&self) -> Markup {
         let mut fields = Markup::raw("<input type=\"hidden\" name=\"queue\" value=\"");
         fields.text(&self.name);
-        fields.raw_tail("\"><input type=\"hidden\" name=\"layout\" value=\"b\">")
+        fields.ending("\"><input type=\"hidden\" name=\"layout\" value=\"b\">")
     }
 }
 

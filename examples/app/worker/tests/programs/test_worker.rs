@@ -15,6 +15,9 @@ const BUILD_GATE: &str = "TEST_BUILD_GATE";
 /// Names a file that `build` waits for without letting its thread go.
 const BLOCKING_BUILD_GATE: &str = "TEST_BLOCKING_BUILD_GATE";
 
+/// Names a file that `build` reads its greeting from.
+const BUILD_FILE: &str = "TEST_BUILD_FILE";
+
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Ends when the file is there.
@@ -40,6 +43,11 @@ struct TogetherJob(usize);
 impl Job for TogetherJob {
     const CLASS: &'static str = "TogetherJob";
 }
+
+/// Why it is not there is told by its source alone.
+#[derive(Debug, thiserror::Error)]
+#[error("read the greeting")]
+struct NoGreeting(#[source] std::io::Error);
 
 async fn pass(gate: &Path) {
     while !gate.exists() {
@@ -72,7 +80,9 @@ fn main() -> ExitCode {
                 std::thread::sleep(LOOK_AGAIN);
             }
         }
-        let app = App::new(()).job(wait_at_gate).job(fail_at_gate).job_blocking(run_together);
-        Ok::<_, JobError>(app)
+        if let Some(file) = std::env::var_os(BUILD_FILE) {
+            std::fs::read(file).map_err(NoGreeting)?;
+        }
+        Ok::<_, NoGreeting>(App::new(()).job(wait_at_gate).job(fail_at_gate).job_blocking(run_together))
     })
 }

@@ -31,6 +31,19 @@ fn term_and_int_end_a_worker_whose_application_is_being_built_and_it_never_regis
 }
 
 #[test]
+fn an_application_that_cannot_be_built_says_why_with_every_cause() -> TestResult {
+    let redis = TestRedis::start()?;
+    let mut worker = spawn_program(TEST_WORKER, &redis, &[], &[("TEST_BUILD_FILE", "/none/greeting")])?;
+    assert_eq!(exit_code(&mut worker)?, Some(1));
+    worker.wait_for_log(
+        "failed to build the application: read the greeting: No such file or directory",
+        SOON,
+    )?;
+    assert_eq!(texts(&redis, &["KEYS", "*"]), Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
 fn other_signals_are_obeyed_while_the_application_is_being_built() -> TestResult {
     let redis = TestRedis::start()?;
     let folder = tempfile::tempdir()?;
