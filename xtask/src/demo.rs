@@ -39,8 +39,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Outcome {
-    Step::cargo("build", &["build", "--quiet", "--package", "example-worker", "--package", "example-web"])
-        .run()?;
+    Step::cargo("build", &["build", "--package", "example-worker", "--package", "example-web"]).run()?;
     let private = match std::env::var("REDIS_URL") {
         Ok(_) => None,
         Err(_) => Some(TestRedis::start()?),

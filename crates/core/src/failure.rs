@@ -121,7 +121,9 @@ fn said_by(error: &dyn Error) -> Option<String> {
 /// with the module that it is known by: `io::Error`, `serde_json::Error`.
 fn short_name(type_name: &str) -> String {
     let plain = type_name.split('<').next().unwrap_or(type_name).trim();
-    if plain.is_empty() || type_name.contains("dyn ") {
+    // A text or a boxed error has no class of its own.
+    let is_text = matches!(plain, "alloc::string::String" | "&str");
+    if plain.is_empty() || is_text || type_name.contains("dyn ") {
         return "Error".into();
     }
     match plain.rsplit_once("::") {

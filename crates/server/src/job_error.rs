@@ -173,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn a_text_or_a_boxed_error_has_no_class_of_its_own() {
+        let class = |result: Result<(), Failure>| result.unwrap_err().class;
+        assert_eq!(class(Err("a text").into_result()), "Error");
+        assert_eq!(class(Err("a text".to_owned()).into_result()), "Error");
+        assert_eq!(class(Err(BoxError::from("a text")).into_result()), "Error");
+    }
+
+    #[test]
     fn a_boxed_error_is_named_by_its_debug_text() {
         let boxed: BoxError = "x".parse::<i32>().unwrap_err().into();
         assert_eq!(JobError::from_boxed(boxed).class(), "ParseIntError");

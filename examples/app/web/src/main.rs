@@ -37,7 +37,7 @@ fn app(client: Client, password: Option<String>) -> Result<Router, ExtensionPath
         jobs = jobs.layer(from_fn_with_state(Password(password), ask_for_password));
     }
     let home = get(|| async { Redirect::to("/admin/jobs") });
-    Ok(Router::new().route("/", home).nest("/admin/jobs", jobs))
+    Ok(Router::new().route("/", home).nest_service("/admin/jobs", jobs))
 }
 
 #[tokio::main]
