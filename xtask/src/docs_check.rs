@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
+
 use crate::config_reference;
 use crate::markdown::{anchors, links, normal, prose};
 use crate::step::{self, TaskError};
@@ -21,6 +23,9 @@ pub(crate) const CONTENTS: &str = "docs/SUMMARY.md";
 /// Pages whose samples are files of examples.
 const PAGES_OF_EXAMPLES: [&str; 2] = ["README.md", "docs/getting-started.md"];
 
+/// Tells what each task does.
+const TASKS: &str = "CONTRIBUTING.md";
+
 const README_COMMANDS: [&str; 2] = ["cargo xtask demo", "cargo xtask test"];
 
 pub(crate) fn run() -> Result<(), TaskError> {
@@ -31,6 +36,7 @@ pub(crate) fn run() -> Result<(), TaskError> {
         pages.iter().flat_map(|page| link_findings(page, &pages, |path| root.join(path).exists())).collect();
     findings.extend(readme_findings(&pages));
     findings.extend(contents_findings(&pages));
+    findings.extend(task_findings(&pages, &crate::Task::command()));
     findings.extend(config_reference::findings()?);
     let keys = workspace::file(&root, "crates/core/src/keys.rs")?;
     let layout = workspace::file(&root, "docs/redis-layout.md")?;
@@ -65,6 +71,20 @@ fn readme_findings(pages: &[TextFile]) -> Vec<String> {
     let text = readme.map_or("", |page| &page.text);
     let missing = README_COMMANDS.iter().filter(|command| !text.contains(**command));
     missing.map(|command| format!("README.md: does not name `{command}`")).collect()
+}
+
+/// The page for contributors names each task, in a table whose rows begin with its name.
+fn task_findings(pages: &[TextFile], tasks: &clap::Command) -> Vec<String> {
+    let page = pages.iter().find(|page| page.path == Path::new(TASKS));
+    let rows: Vec<&str> = page.map_or("", |page| &page.text).lines().filter_map(row_head).collect();
+    let named = |task: &str| rows.iter().any(|head| head.contains(&format!("`{task}`")));
+    let shown = tasks.get_subcommands().filter(|task| !task.is_hide_set()).map(clap::Command::get_name);
+    shown.filter(|task| !named(task)).map(|task| format!("{TASKS}: no row tells of `{task}`")).collect()
+}
+
+/// What stands in the first cell.
+fn row_head(line: &str) -> Option<&str> {
+    line.strip_prefix('|')?.split('|').next()
 }
 
 /// The contents list each page of `docs/` once, and whatever else they list is there once too.

@@ -145,7 +145,7 @@ impl LocalRedis {
     ///
     /// # Errors
     /// When the system does not tell.
-    pub fn end(&mut self) -> io::Result<Option<ExitStatus>> {
+    pub fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 

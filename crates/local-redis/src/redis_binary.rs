@@ -89,7 +89,7 @@ impl RedisBinary {
     ///
     /// # Errors
     /// [`RedisBinaryError::NoSuchVersion`] names the versions that there are.
-    pub fn version(version: &str) -> Result<Self, RedisBinaryError> {
+    pub fn locate_version(version: &str) -> Result<Self, RedisBinaryError> {
         Search::here().run_version(version, debian_packages::unpack, python_wheels::unpack)
     }
 

@@ -24,6 +24,9 @@ mod retries {}
 #[doc = include_str!("../../../docs/periodic.md")]
 mod periodic {}
 
+#[doc = include_str!("../../../docs/embedding.md")]
+mod embedding {}
+
 #[cfg(feature = "otel")]
 #[doc = include_str!("../../../docs/tracing.md")]
 mod tracing {}

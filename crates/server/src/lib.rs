@@ -10,9 +10,14 @@
 //! Around the runs: [`middleware`] and any `tower::Layer`; about failures: [`RetryIn`] and the hooks
 //! of [`App`].
 //!
-//! Inside, one engine owns the job slots; poller, recovery, key guard and control run beside it, the
-//! heartbeat on a thread of its own, and jobs on the runtime of the application
-//! (`docs/architecture.md`).
+//! # Features
+//!
+//! - `otel`, off by default: runs continue the OpenTelemetry trace in which their job was pushed.
+//!
+//! # Inside
+//!
+//! One engine owns the job slots; poller, recovery, key guard and control run beside it, the
+//! heartbeat on a thread of its own, and jobs on the runtime of the application.
 
 mod app;
 mod boot;

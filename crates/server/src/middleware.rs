@@ -54,7 +54,11 @@ impl Next {
 }
 
 /// A middleware from an async function of a run and the rest of the chain.
-pub fn from_fn<F>(function: F) -> FromFn<F> {
+pub fn from_fn<F, Fut>(function: F) -> FromFn<F>
+where
+    F: Fn(Run, Next) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output: JobResult> + Send + 'static,
+{
     FromFn { function }
 }
 

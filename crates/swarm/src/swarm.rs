@@ -57,7 +57,7 @@ pub struct Swarm {
     pub(crate) args: Vec<OsString>,
     pub(crate) rules: Rules,
     log: LogHandle,
-    health_bind: Option<SocketAddr>,
+    pub(crate) health_bind: Option<SocketAddr>,
 }
 
 impl Swarm {
@@ -133,8 +133,8 @@ impl Swarm {
     }
 
     /// Where health checks are answered, for all workers together; by default nowhere.
-    pub fn health_bind(mut self, address: Option<SocketAddr>) -> Self {
-        self.health_bind = address;
+    pub fn health_bind(mut self, address: SocketAddr) -> Self {
+        self.health_bind = Some(address);
         self
     }
 

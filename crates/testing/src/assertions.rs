@@ -55,6 +55,7 @@ impl Fake {
     ///
     /// # Panics
     /// When it is not so.
+    #[doc(hidden)]
     #[track_caller]
     pub fn assert_enqueued<J: Job>(&self, job: &J) {
         let (args, held) = self.look_for(job);
@@ -65,6 +66,7 @@ impl Fake {
     ///
     /// # Panics
     /// When it is not so.
+    #[doc(hidden)]
     #[track_caller]
     pub fn assert_not_enqueued<J: Job>(&self, job: &J) {
         let (args, held) = self.look_for(job);

@@ -16,7 +16,7 @@
 //! - [`TestCluster`] is a Redis Cluster of three nodes.
 //! - [`FaultProxy`] stands before a server and plays the network: silence, resets, a reply lost, a failover.
 //! - [`RedisBinary`] finds the server program, and fetches it where none is installed.
-//! - [`Resp`] and [`Value`] speak enough of the Redis protocol to look at what a test left behind.
+//! - [`Resp`] and [`RespValue`] speak enough of the Redis protocol to look at what a test left behind.
 //! - [`WorkerProcess`] runs a worker program, reads its log and sends it signals.
 //! - [`wait_until`] is the one way to wait for a condition.
 //!
@@ -53,6 +53,8 @@ mod replication;
 #[cfg(feature = "servers")]
 mod resp;
 #[cfg(feature = "servers")]
+mod resp_value;
+#[cfg(feature = "servers")]
 mod sentinel_process;
 #[cfg(feature = "servers")]
 mod server_process;
@@ -68,8 +70,6 @@ mod test_redis_error;
 mod test_redis_options;
 #[cfg(feature = "servers")]
 mod test_sentinel;
-#[cfg(feature = "servers")]
-mod value;
 #[cfg(feature = "servers")]
 mod worker_log;
 #[cfg(feature = "servers")]
@@ -87,6 +87,8 @@ pub use fault_proxy::{Fault, FaultProxy};
 #[cfg(feature = "servers")]
 pub use resp::{Resp, RespError};
 #[cfg(feature = "servers")]
+pub use resp_value::RespValue;
+#[cfg(feature = "servers")]
 pub use signal::SignalError;
 #[cfg(feature = "servers")]
 pub use test_cluster::TestCluster;
@@ -98,7 +100,5 @@ pub use test_redis_error::TestRedisError;
 pub use test_redis_options::TestRedisOptions;
 #[cfg(feature = "servers")]
 pub use test_sentinel::{TestSentinel, TestSentinelOptions};
-#[cfg(feature = "servers")]
-pub use value::Value;
 #[cfg(feature = "servers")]
 pub use worker_process::{WorkerProcess, WorkerProcessError};

@@ -1,6 +1,6 @@
 //! Filling a server: with payloads, or up to its limit.
 
-use crate::{TestRedis, TestRedisError, Value};
+use crate::{RespValue, TestRedis, TestRedisError};
 
 /// Payloads in one command.
 const BATCH: usize = 1_000;
@@ -27,7 +27,7 @@ impl TestRedis {
     ) -> Result<i64, TestRedisError> {
         let mut connection = self.connect()?;
         let mut push = |command: &[Vec<u8>]| match connection.command(command)? {
-            Value::Int(length) => Ok(length),
+            RespValue::Int(length) => Ok(length),
             reply => Err(TestRedisError::Refused { command: format!("LPUSH {list}"), reply }),
         };
         let start = || vec![b"LPUSH".to_vec(), list.as_bytes().to_vec()];

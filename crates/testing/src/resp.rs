@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Value;
+use crate::RespValue;
 
 /// How deep a reply may nest. Redis itself stays far below; a stray byte stream must not exhaust the stack.
 const MAX_DEPTH: usize = 32;
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// The longest string Redis can hold, so the longest it can announce.
 const MAX_LENGTH: u64 = 512 * 1024 * 1024;
 
-/// Why a command got no reply. An error that Redis *sent* is a [`Value::Error`].
+/// Why a command got no reply. An error that Redis *sent* is a [`RespValue::Error`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RespError {
@@ -42,12 +42,12 @@ impl<T: Read + Write + Send> Stream for T {}
 ///
 /// ```no_run
 /// use std::time::Duration;
-/// use cogworker_testing::{Resp, TestRedis, Value};
+/// use cogworker_testing::{Resp, TestRedis, RespValue};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let redis = TestRedis::start()?;
 /// let mut connection = Resp::unix(&redis.socket(), Duration::from_secs(5))?;
-/// assert_eq!(connection.command(&["PING"])?, Value::Simple("PONG".into()));
+/// assert_eq!(connection.command(&["PING"])?, RespValue::Simple("PONG".into()));
 /// # Ok(())
 /// # }
 /// ```
@@ -103,7 +103,7 @@ impl Resp {
     ///
     /// # Errors
     /// [`RespError::Io`] when the server is gone or silent, [`RespError::Malformed`] when it is no Redis.
-    pub fn command(&mut self, args: &[impl AsRef<[u8]>]) -> Result<Value, RespError> {
+    pub fn command(&mut self, args: &[impl AsRef<[u8]>]) -> Result<RespValue, RespError> {
         let mut request = format!("*{}\r\n", args.len()).into_bytes();
         for arg in args {
             let arg = arg.as_ref();
@@ -119,12 +119,12 @@ impl Resp {
     ///
     /// # Errors
     /// As [`Resp::command`].
-    pub fn read(&mut self) -> Result<Value, RespError> {
+    pub fn read(&mut self) -> Result<RespValue, RespError> {
         read_value(&mut self.stream, 0)
     }
 }
 
-fn read_value(stream: &mut impl BufRead, depth: usize) -> Result<Value, RespError> {
+fn read_value(stream: &mut impl BufRead, depth: usize) -> Result<RespValue, RespError> {
     if depth > MAX_DEPTH {
         return Err(RespError::Malformed(format!("nested deeper than {MAX_DEPTH}")));
     }
@@ -133,19 +133,20 @@ fn read_value(stream: &mut impl BufRead, depth: usize) -> Result<Value, RespErro
         return Err(RespError::Malformed("an empty line".into()));
     };
     match kind {
-        "+" => Ok(Value::Simple(rest.to_owned())),
-        "-" => Ok(Value::Error(rest.to_owned())),
-        ":" => Ok(Value::Int(number(rest)?)),
+        "+" => Ok(RespValue::Simple(rest.to_owned())),
+        "-" => Ok(RespValue::Error(rest.to_owned())),
+        ":" => Ok(RespValue::Int(number(rest)?)),
         "$" => match length(rest)? {
-            Some(length) => read_bulk(stream, length).map(Value::Bulk),
-            None => Ok(Value::Nil),
+            Some(length) => read_bulk(stream, length).map(RespValue::Bulk),
+            None => Ok(RespValue::Nil),
         },
         "*" => match length(rest)? {
             // Collected one by one: an announced length reserves no memory.
-            Some(count) => {
-                (0..count).map(|_| read_value(stream, depth + 1)).collect::<Result<_, _>>().map(Value::Array)
-            }
-            None => Ok(Value::Nil),
+            Some(count) => (0..count)
+                .map(|_| read_value(stream, depth + 1))
+                .collect::<Result<_, _>>()
+                .map(RespValue::Array),
+            None => Ok(RespValue::Nil),
         },
         _ => Err(RespError::Malformed(format!("unknown type in {line:?}"))),
     }
@@ -192,21 +193,21 @@ fn length(text: &str) -> Result<Option<u64>, RespError> {
 mod tests {
     use super::*;
 
-    fn parse(mut bytes: &[u8]) -> Result<Value, RespError> {
+    fn parse(mut bytes: &[u8]) -> Result<RespValue, RespError> {
         read_value(&mut bytes, 0)
     }
 
     #[test]
     fn every_kind_of_reply_is_read() {
-        assert_eq!(parse(b"+OK\r\n").unwrap(), Value::Simple("OK".into()));
-        assert_eq!(parse(b"-ERR no\r\n").unwrap(), Value::Error("ERR no".into()));
-        assert_eq!(parse(b":-7\r\n").unwrap(), Value::Int(-7));
-        assert_eq!(parse(b"$4\r\na\r\nb\r\n").unwrap(), Value::Bulk(b"a\r\nb".to_vec()));
-        assert_eq!(parse(b"$-1\r\n").unwrap(), Value::Nil);
-        assert_eq!(parse(b"*-1\r\n").unwrap(), Value::Nil);
+        assert_eq!(parse(b"+OK\r\n").unwrap(), RespValue::Simple("OK".into()));
+        assert_eq!(parse(b"-ERR no\r\n").unwrap(), RespValue::Error("ERR no".into()));
+        assert_eq!(parse(b":-7\r\n").unwrap(), RespValue::Int(-7));
+        assert_eq!(parse(b"$4\r\na\r\nb\r\n").unwrap(), RespValue::Bulk(b"a\r\nb".to_vec()));
+        assert_eq!(parse(b"$-1\r\n").unwrap(), RespValue::Nil);
+        assert_eq!(parse(b"*-1\r\n").unwrap(), RespValue::Nil);
         assert_eq!(
             parse(b"*2\r\n:1\r\n*1\r\n$0\r\n\r\n").unwrap(),
-            Value::Array(vec![Value::Int(1), Value::Array(vec![Value::Bulk(vec![])])])
+            RespValue::Array(vec![RespValue::Int(1), RespValue::Array(vec![RespValue::Bulk(vec![])])])
         );
     }
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::ports;
 use crate::server_process::ServerProcess;
-use crate::{RedisBinary, Resp, RespError, TestRedisError, Value};
+use crate::{RedisBinary, Resp, RespError, RespValue, TestRedisError};
 
 /// How long one command to a Sentinel may take.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ impl SentinelProcess {
         Ok(sentinel)
     }
 
-    pub(crate) fn command(&self, args: &[impl AsRef<[u8]>]) -> Result<Value, RespError> {
+    pub(crate) fn command(&self, args: &[impl AsRef<[u8]>]) -> Result<RespValue, RespError> {
         Resp::tcp(self.port, COMMAND_TIMEOUT)?.command(args)
     }
 
@@ -110,7 +110,7 @@ impl Drop for SentinelProcess {
 }
 
 /// Names and values, which alternate in such a reply.
-fn fields(reply: &Value) -> HashMap<String, String> {
+fn fields(reply: &RespValue) -> HashMap<String, String> {
     let strings = reply.strings();
     strings.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::certificates::CA_CERTIFICATE;
 use crate::ports::PORT_ATTEMPTS;
 use crate::server_process::{ServerProcess, read_log};
-use crate::{RedisBinary, Resp, RespError, TestRedisError, TestRedisOptions, Value, signal};
+use crate::{RedisBinary, Resp, RespError, RespValue, TestRedisError, TestRedisOptions, signal};
 
 /// How long a server may take to leave after `SHUTDOWN` before it is killed.
 const STOP_DEADLINE: Duration = Duration::from_secs(5);
@@ -48,7 +48,7 @@ impl TestRedis {
 
     pub(crate) fn start_with(options: TestRedisOptions) -> Result<Self, TestRedisError> {
         let binary = match &options.version {
-            Some(version) => RedisBinary::version(version)?,
+            Some(version) => RedisBinary::locate_version(version)?,
             None => RedisBinary::locate()?,
         };
         let folder = tempfile::Builder::new().prefix("cogworker-redis-").tempdir()?;
@@ -208,8 +208,8 @@ impl TestRedis {
     /// Sends one command over a connection of its own.
     ///
     /// # Errors
-    /// As [`TestRedis::connect`]. An error that Redis answers is a [`Value::Error`].
-    pub fn command(&self, args: &[impl AsRef<[u8]>]) -> Result<Value, RespError> {
+    /// As [`TestRedis::connect`]. An error that Redis answers is a [`RespValue::Error`].
+    pub fn command(&self, args: &[impl AsRef<[u8]>]) -> Result<RespValue, RespError> {
         self.connect()?.command(args)
     }
 
@@ -219,7 +219,7 @@ impl TestRedis {
     /// When the server cannot be reached, which fails the test at the line of the call.
     #[track_caller]
     #[expect(clippy::panic, reason = "an assertion: a test that cannot look at Redis has to fail there")]
-    pub fn cli(&self, args: &[impl AsRef<[u8]>]) -> Value {
+    pub fn cli(&self, args: &[impl AsRef<[u8]>]) -> RespValue {
         match self.command(args) {
             Ok(value) => value,
             Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use crate::{FetchError, RedisBinaryError, RespError, SignalError, Value};
+use crate::{FetchError, RedisBinaryError, RespError, RespValue, SignalError};
 
 /// How long a server may take to answer. Normal is a hundredth of a second; loading a large append-only file
 /// on a busy machine is the exception.
@@ -52,7 +52,7 @@ pub enum TestRedisError {
         /// The command.
         command: String,
         /// What Redis replied.
-        reply: Value,
+        reply: RespValue,
     },
     /// A state was not reached in time.
     #[error("see {what} within {deadline:?}; found {found}")]

@@ -50,7 +50,7 @@ impl TestRedisOptions {
     }
 
     /// A server of one version, such as `"6.2"`, instead of the one that is found first; see
-    /// [`RedisBinary::version`](crate::RedisBinary::version).
+    /// [`RedisBinary::locate_version`](crate::RedisBinary::locate_version).
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());

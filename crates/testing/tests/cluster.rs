@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 use std::fs;
 
-use cogworker_testing::{TestCluster, TestRedis, TestRedisOptions, Value};
+use cogworker_testing::{RespValue, TestCluster, TestRedis, TestRedisOptions};
 
-fn starts_with(reply: &Value, word: &str) -> bool {
-    matches!(reply, Value::Error(message) if message.starts_with(word))
+fn starts_with(reply: &RespValue, word: &str) -> bool {
+    matches!(reply, RespValue::Error(message) if message.starts_with(word))
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_cluster_serves_every_key_on_the_node_that_holds_it_and_the_others_point_the
         let other = cluster.nodes().iter().find(|other| other.port() != node.port()).unwrap();
         let reply = other.cli(&["GET", &key]);
         assert!(
-            matches!(&reply, Value::Error(text) if text.starts_with("MOVED ")
+            matches!(&reply, RespValue::Error(text) if text.starts_with("MOVED ")
             && text.ends_with(&format!(" 127.0.0.1:{}", node.port()))),
             "{reply:?}"
         );

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use cogworker_testing::{Fault, FaultProxy, Resp, RespError, TestRedis, Value, wait_until};
+use cogworker_testing::{Fault, FaultProxy, Resp, RespError, RespValue, TestRedis, wait_until};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -21,7 +21,7 @@ fn servers() -> (TestRedis, FaultProxy) {
     (redis, proxy)
 }
 
-fn kind(outcome: Result<Value, RespError>) -> Option<ErrorKind> {
+fn kind(outcome: Result<RespValue, RespError>) -> Option<ErrorKind> {
     match outcome {
         Ok(_) => None,
         Err(error) => {
@@ -30,7 +30,7 @@ fn kind(outcome: Result<Value, RespError>) -> Option<ErrorKind> {
     }
 }
 
-fn assert_cut(outcome: Result<Value, RespError>) {
+fn assert_cut(outcome: Result<RespValue, RespError>) {
     let found = kind(outcome);
     assert!(
         matches!(found, Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof)),
@@ -44,7 +44,7 @@ fn requests_and_replies_pass_and_are_counted() {
     assert_eq!(proxy.url(), format!("redis://127.0.0.1:{}", proxy.port()));
     let mut client = Resp::tcp(proxy.port(), SOON).unwrap();
     assert_eq!(client.command(&["SET", "k", "v"]).unwrap(), "OK");
-    assert_eq!(client.command(&["LRANGE", "none", "0", "-1"]).unwrap(), Value::Array(vec![]));
+    assert_eq!(client.command(&["LRANGE", "none", "0", "-1"]).unwrap(), RespValue::Array(vec![]));
     assert_eq!(redis.cli(&["GET", "k"]), "v");
     assert_eq!((proxy.connections(), proxy.connections_seen(), proxy.requests_seen()), (1, 1, 2));
     drop(client);

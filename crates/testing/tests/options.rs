@@ -6,12 +6,12 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use cogworker_testing::{Fault, FaultProxy, Resp, TestRedis, TestRedisOptions, Value, wait_until};
+use cogworker_testing::{Fault, FaultProxy, Resp, RespValue, TestRedis, TestRedisOptions, wait_until};
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn is_oom(reply: &Value) -> bool {
-    matches!(reply, Value::Error(message) if message.starts_with("OOM"))
+fn is_oom(reply: &RespValue) -> bool {
+    matches!(reply, RespValue::Error(message) if message.starts_with("OOM"))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_user_may_do_what_the_rules_allow_and_the_default_user_all() {
     assert_eq!(worker.command(&["SET", "app:k", "v"]).unwrap(), "OK");
     for forbidden in [&["SET", "k", "v"][..], &["FLUSHALL"]] {
         let reply = worker.command(forbidden).unwrap();
-        assert!(matches!(&reply, Value::Error(message) if message.starts_with("NOPERM")), "{reply:?}");
+        assert!(matches!(&reply, RespValue::Error(message) if message.starts_with("NOPERM")), "{reply:?}");
     }
     assert_eq!(redis.cli(&["SET", "k", "v"]), "OK");
 }

@@ -4,12 +4,12 @@
 
 use std::time::Duration;
 
-use cogworker_testing::{FaultProxy, Resp, TestRedis, TestRedisOptions, Value, wait_until};
+use cogworker_testing::{FaultProxy, Resp, RespValue, TestRedis, TestRedisOptions, wait_until};
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn is_readonly(reply: &Value) -> bool {
-    matches!(reply, Value::Error(message) if message.starts_with("READONLY"))
+fn is_readonly(reply: &RespValue) -> bool {
+    matches!(reply, RespValue::Error(message) if message.starts_with("READONLY"))
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cogworker_testing::{RedisBinary, Resp, RespError, TestRedis, TestRedisOptions, Value, wait_until};
+use cogworker_testing::{RedisBinary, Resp, RespError, RespValue, TestRedis, TestRedisOptions, wait_until};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -76,13 +76,13 @@ fn a_stopped_server_cannot_be_reached_and_comes_back_empty_on_the_same_port() {
     redis.restart().unwrap();
     assert!(redis.is_running());
     assert_eq!((redis.port(), redis.url()), (port, url));
-    assert_eq!(redis.cli(&["GET", "k"]), Value::Nil);
+    assert_eq!(redis.cli(&["GET", "k"]), RespValue::Nil);
     assert_eq!(Resp::tcp(port, SOON).unwrap().command(&["PING"]).unwrap(), "PONG");
 }
 
 #[test]
 fn data_survive_a_kill_with_the_append_only_file_and_only_with_it() {
-    for (appendonly, kept) in [(true, Value::Bulk(b"v".to_vec())), (false, Value::Nil)] {
+    for (appendonly, kept) in [(true, RespValue::Bulk(b"v".to_vec())), (false, RespValue::Nil)] {
         let redis = TestRedisOptions::new().appendonly(appendonly).start().unwrap();
         redis.cli(&["SET", "k", "v"]);
         let before = redis.pid();
@@ -147,7 +147,7 @@ fn a_password_is_demanded_and_is_part_of_the_urls() {
     let redis = TestRedisOptions::new().requirepass("secret").start().unwrap();
     let mut stranger = Resp::tcp(redis.port(), SOON).unwrap();
     assert!(stranger.command(&["GET", "k"]).unwrap().is_error());
-    assert_eq!(redis.cli(&["GET", "k"]), Value::Nil);
+    assert_eq!(redis.cli(&["GET", "k"]), RespValue::Nil);
     assert!(redis.url().starts_with("redis://:secret@127.0.0.1:"));
     assert!(redis.unix_url().starts_with("redis+unix://:secret@"));
     redis.restart().unwrap();
@@ -157,7 +157,7 @@ fn a_password_is_demanded_and_is_part_of_the_urls() {
 fn a_full_server_refuses_writes() {
     let redis = TestRedisOptions::new().maxmemory(1).start().unwrap();
     let reply = redis.cli(&["SET", "k", "v"]);
-    assert!(matches!(&reply, Value::Error(message) if message.starts_with("OOM")), "{reply:?}");
+    assert!(matches!(&reply, RespValue::Error(message) if message.starts_with("OOM")), "{reply:?}");
 }
 
 #[test]

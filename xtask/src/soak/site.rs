@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cogworker_testing::{FaultProxy, TestRedis, TestRedisOptions, Value, WorkerProcess, wait_until};
+use cogworker_testing::{FaultProxy, RespValue, TestRedis, TestRedisOptions, WorkerProcess, wait_until};
 
 use super::Failed;
 
@@ -54,9 +54,9 @@ impl Site {
     }
 
     /// A command straight to Redis; an error while it is away.
-    pub(crate) fn command(&self, args: &[&str]) -> Result<Value, Failed> {
+    pub(crate) fn command(&self, args: &[&str]) -> Result<RespValue, Failed> {
         match self.redis.command(args)? {
-            Value::Error(text) => Err(text.into()),
+            RespValue::Error(text) => Err(text.into()),
             value => Ok(value),
         }
     }

@@ -11,7 +11,7 @@ use cogworker_client::Client;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::RedisError;
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_testing::{TestRedis, Value};
+use cogworker_testing::{RespValue, TestRedis};
 
 use crate::support::{Outcome, queue, start};
 
@@ -140,7 +140,7 @@ async fn without_redis_every_push_ends_with_an_error_and_later_ones_go_through()
         pushed = client.push(numbered(100, "later")).await;
     }
     assert!(queue(&redis, "later").iter().any(|job| job.contains(r#""jid":"100""#)));
-    assert_ne!(redis.cli(&["LLEN", "cogworker:queue:later"]), Value::Int(0));
+    assert_ne!(redis.cli(&["LLEN", "cogworker:queue:later"]), RespValue::Int(0));
     Ok(())
 }
 

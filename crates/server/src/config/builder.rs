@@ -62,13 +62,13 @@ impl Default for ConfigBuilder {
 }
 
 impl ConfigBuilder {
-    /// How many jobs run at the same time; from 1 to 65,536.
+    /// How many jobs run at the same time; from 1 to 65,536, 10 by default.
     pub fn concurrency(mut self, jobs: usize) -> Self {
         self.config.concurrency = jobs;
         self
     }
 
-    /// The queues to work on, in place of all named before; repeats are weights.
+    /// The queues to work on, in place of all named before; repeats are weights. Without any, `default`.
     pub fn queues(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.queues = Some(names.into_iter().map(|name| (name.into(), 1)).collect());
         self
@@ -80,49 +80,52 @@ impl ConfigBuilder {
         self
     }
 
-    /// How jobs are taken off their queues.
+    /// How jobs are taken off their queues; reliably by default.
     pub fn fetch(mut self, mode: FetchMode) -> Self {
         self.config.fetch = mode;
         self
     }
 
-    /// The longest pause between two looks at empty queues; from 1 ms to an hour.
+    /// The longest pause between two looks at queues that no connection waits on: paused ones, and those beyond the 32nd;
+    /// from 1 ms to an hour, 1 s by default.
     pub fn fetch_idle_max_interval(mut self, interval: Duration) -> Self {
         self.config.fetch_idle_max_interval = interval;
         self
     }
 
-    /// How long a process must have been silent before others take over its jobs; from 1 ms to 30 days.
+    /// How long a process must have been silent before others take over its jobs; from 1 ms to 30 days, 5 minutes by
+    /// default. In effect at least the 60 s after which its presence lapses. The same in all processes.
     pub fn orphan_threshold(mut self, threshold: Duration) -> Self {
         self.config.orphan_threshold = threshold;
         self
     }
 
-    /// How often a job may be taken over before it is dead; at least 1.
+    /// How often a job may be taken over before it is dead; from 1 to 1,000,000, 3 by default.
     pub fn max_orphanings(mut self, times: u32) -> Self {
         self.config.max_orphanings = times;
         self
     }
 
-    /// How long a unique lock lasts when the job does not say; from 1 s to ten years.
+    /// How long a unique lock lasts from when its job is due, should nothing release it before; from 1 s to ten years, a
+    /// day by default.
     pub fn unique_lock_ttl(mut self, ttl: Duration) -> Self {
         self.config.unique_lock_ttl = ttl;
         self
     }
 
-    /// Whether missed periodic jobs are run once at the next start.
+    /// Whether a periodic job that was missed while no worker ran is run once at the next start; it is by default.
     pub fn periodic_catch_up(mut self, catch_up: bool) -> Self {
         self.config.periodic_catch_up = catch_up;
         self
     }
 
-    /// How long running jobs may go on after a stop was asked for; at most a day.
+    /// How long running jobs may go on after a stop was asked for; at most a day, 25 s by default.
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.config.shutdown_timeout = timeout;
         self
     }
 
-    /// The name of the environment.
+    /// The name of the environment; `development` by default.
     pub fn environment(mut self, name: impl Into<String>) -> Self {
         self.config.environment = name.into();
         self
@@ -134,7 +137,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// How the log is written.
+    /// How the log is written; as text by default.
     pub fn log_format(mut self, format: LogFormat) -> Self {
         self.config.log_format = format;
         self
@@ -146,7 +149,7 @@ impl ConfigBuilder {
         self
     }
 
-    /// Where Redis is.
+    /// Where Redis is; `redis://127.0.0.1:6379/0` by default.
     pub fn redis(mut self, redis: RedisConfig) -> Self {
         self.config.redis = redis;
         self

@@ -9,7 +9,7 @@ use cogworker_client::Client;
 use cogworker_core::job::Job;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::{App, Config, Server, ServerError, ServerHandle};
-use cogworker_testing::{TestRedis, Value, wait_until};
+use cogworker_testing::{RespValue, TestRedis, wait_until};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::task::JoinHandle;
@@ -112,9 +112,9 @@ impl Site {
     }
 
     /// Runs a command; an error reply or a lost connection is an error.
-    pub(crate) fn run<A: AsRef<[u8]>>(&self, args: &[A]) -> Result<Value, Box<dyn Error>> {
+    pub(crate) fn run<A: AsRef<[u8]>>(&self, args: &[A]) -> Result<RespValue, Box<dyn Error>> {
         match self.redis.command(args)? {
-            Value::Error(text) => Err(text.into()),
+            RespValue::Error(text) => Err(text.into()),
             value => Ok(value),
         }
     }
@@ -245,7 +245,7 @@ impl Worker {
 }
 
 /// A number, or the text of one.
-fn number(value: &Value) -> i64 {
+fn number(value: &RespValue) -> i64 {
     value.as_int().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cogworker_testing::{TestRedis, Value, WorkerProcess, wait_until};
+use cogworker_testing::{RespValue, TestRedis, WorkerProcess, wait_until};
 use tempfile::TempDir;
 
 pub(crate) type TestResult = Result<(), Box<dyn Error>>;
@@ -139,13 +139,13 @@ impl Swarm {
     pub(crate) fn push(&self, class: &str, args: &str, jid: &str) -> TestResult {
         let job = format!(r#"{{"class":"{class}","args":{args},"queue":"default","jid":"{jid}"}}"#);
         match self.redis.command(&["LPUSH", "cogworker:queue:default", &job])? {
-            Value::Error(text) => Err(text.into()),
+            RespValue::Error(text) => Err(text.into()),
             _ => Ok(()),
         }
     }
 
     pub(crate) fn int(&self, args: &[&str]) -> i64 {
-        let number = |value: Value| value.as_int().or_else(|| value.as_str()?.parse().ok());
+        let number = |value: RespValue| value.as_int().or_else(|| value.as_str()?.parse().ok());
         self.redis.command(args).ok().and_then(number).unwrap_or(0)
     }
 

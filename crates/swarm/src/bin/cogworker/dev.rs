@@ -117,7 +117,7 @@ async fn watch(
             _ = int.recv() => break,
             _ = term.recv() => break,
             _ = looks.tick() => {
-                if let Some(Ok(Some(status))) = redis.as_mut().map(|redis| redis.end()) {
+                if let Some(Ok(Some(status))) = redis.as_mut().map(|redis| redis.exit_status()) {
                     lost = Some(Failure::Failed(format!("redis ended with {status}")));
                     break;
                 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cogworker_testing::{TestRedis, Value, WorkerProcess, wait_until};
+use cogworker_testing::{RespValue, TestRedis, WorkerProcess, wait_until};
 
 use crate::support::{SOON, TestResult, exit_code, int, reach, working};
 
@@ -10,7 +10,7 @@ const DUE: i64 = 600;
 
 fn order(redis: &TestRedis, command: &[impl AsRef<[u8]>]) -> TestResult {
     match redis.command(command)? {
-        Value::Error(text) => Err(text.into()),
+        RespValue::Error(text) => Err(text.into()),
         _ => Ok(()),
     }
 }

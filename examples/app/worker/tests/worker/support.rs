@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use cogworker_testing::{TestRedis, Value, WorkerProcess, wait_until};
+use cogworker_testing::{RespValue, TestRedis, WorkerProcess, wait_until};
 
 pub(crate) type TestResult = Result<(), Box<dyn Error>>;
 
@@ -84,13 +84,13 @@ pub(crate) fn run_alone(args: &[&str], variables: &[(&str, &str)]) -> std::io::R
 pub(crate) fn push(redis: &TestRedis, class: &str, args: &str, jid: &str) -> TestResult {
     let job = format!(r#"{{"class":"{class}","args":{args},"queue":"default","jid":"{jid}"}}"#);
     match redis.command(&["LPUSH", "cogworker:queue:default", &job])? {
-        Value::Error(text) => Err(text.into()),
+        RespValue::Error(text) => Err(text.into()),
         _ => Ok(()),
     }
 }
 
 /// A number, or the text of one.
-fn number(value: &Value) -> i64 {
+fn number(value: &RespValue) -> i64 {
     value.as_int().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 

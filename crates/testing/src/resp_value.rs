@@ -5,14 +5,14 @@ use std::fmt;
 /// One reply. Compares directly with integers and strings, so that assertions stay short.
 ///
 /// ```
-/// use cogworker_testing::Value;
+/// use cogworker_testing::RespValue;
 ///
-/// assert_eq!(Value::Int(3), 3);
-/// assert_eq!(Value::Bulk(b"retry".to_vec()), "retry");
+/// assert_eq!(RespValue::Int(3), 3);
+/// assert_eq!(RespValue::Bulk(b"retry".to_vec()), "retry");
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Value {
+pub enum RespValue {
     /// A status line, such as `OK`.
     Simple(String),
     /// An error that Redis sent as the answer, its code word included.
@@ -22,12 +22,12 @@ pub enum Value {
     /// A string of bytes.
     Bulk(Vec<u8>),
     /// Nested replies.
-    Array(Vec<Value>),
+    Array(Vec<RespValue>),
     /// No value: a missing key, an aborted transaction.
     Nil,
 }
 
-impl Value {
+impl RespValue {
     /// The integer, also where Redis sent it as a string; `None` for anything else.
     pub fn as_int(&self) -> Option<i64> {
         match self {
@@ -46,7 +46,7 @@ impl Value {
     }
 
     /// The elements of an array; empty for anything else.
-    pub fn items(&self) -> &[Value] {
+    pub fn items(&self) -> &[RespValue] {
         match self {
             Self::Array(items) => items,
             _ => &[],
@@ -55,7 +55,7 @@ impl Value {
 
     /// An array of strings and integers as strings, what is not UTF-8 replaced; nested arrays and nils are left out.
     pub fn strings(&self) -> Vec<String> {
-        let text = |item: &Value| match item {
+        let text = |item: &RespValue| match item {
             Self::Simple(text) | Self::Error(text) => Some(text.clone()),
             Self::Bulk(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
             Self::Int(number) => Some(number.to_string()),
@@ -75,7 +75,7 @@ impl Value {
     }
 }
 
-impl fmt::Debug for Value {
+impl fmt::Debug for RespValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Simple(text) => write!(f, "Simple({text:?})"),
@@ -89,13 +89,13 @@ impl fmt::Debug for Value {
     }
 }
 
-impl PartialEq<i64> for Value {
+impl PartialEq<i64> for RespValue {
     fn eq(&self, other: &i64) -> bool {
         matches!(self, Self::Int(number) if number == other)
     }
 }
 
-impl PartialEq<str> for Value {
+impl PartialEq<str> for RespValue {
     fn eq(&self, other: &str) -> bool {
         match self {
             Self::Simple(text) => text == other,
@@ -105,7 +105,7 @@ impl PartialEq<str> for Value {
     }
 }
 
-impl PartialEq<&str> for Value {
+impl PartialEq<&str> for RespValue {
     fn eq(&self, other: &&str) -> bool {
         *self == **other
     }
@@ -117,20 +117,20 @@ mod tests {
 
     #[test]
     fn an_error_or_a_nil_equals_no_text_and_no_number() {
-        assert_ne!(Value::Error("OK".into()), "OK");
-        assert_ne!(Value::Nil, "");
-        assert_ne!(Value::Nil, 0);
+        assert_ne!(RespValue::Error("OK".into()), "OK");
+        assert_ne!(RespValue::Nil, "");
+        assert_ne!(RespValue::Nil, 0);
     }
 
     #[test]
     fn a_number_sent_as_a_string_reads_as_an_integer() {
-        assert_eq!(Value::Bulk(b"42".to_vec()).as_int(), Some(42));
-        assert_eq!(Value::Bulk(b"x".to_vec()).as_int(), None);
+        assert_eq!(RespValue::Bulk(b"42".to_vec()).as_int(), Some(42));
+        assert_eq!(RespValue::Bulk(b"x".to_vec()).as_int(), None);
     }
 
     #[test]
     fn strings_keep_the_order_and_skip_nils() {
-        let list = Value::Array(vec![Value::Bulk(b"a".to_vec()), Value::Nil, Value::Int(7)]);
+        let list = RespValue::Array(vec![RespValue::Bulk(b"a".to_vec()), RespValue::Nil, RespValue::Int(7)]);
         assert_eq!(list.strings(), ["a", "7"]);
     }
 }
