@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::fetch::{FetchError, run, write_error};
+use crate::FetchError;
+use crate::fetch::{run, write_error};
 use crate::redis_search::on_path;
 
 const PACKAGES: [&str; 2] = ["redis-server", "redis-tools"];

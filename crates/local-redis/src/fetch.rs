@@ -1,48 +1,18 @@
-//! Fetching a server program: the commands that do it, and what can go wrong.
+//! Fetching a server program: the commands that do it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::fetch_error::FetchError;
 
 /// How much of a failed command's output an error shows.
 const SHOWN_OUTPUT: usize = 2_000;
 
 /// How long a program may be busy after it was written.
 const BUSY_DEADLINE: Duration = Duration::from_secs(5);
-
-/// What went wrong while fetching packages.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FetchError {
-    /// A command could not be run at all.
-    #[error("run {command}")]
-    Run {
-        /// The program's name.
-        command: String,
-        /// The system's reason.
-        #[source]
-        source: io::Error,
-    },
-    /// A command reported a failure.
-    #[error("run {command}: {output}")]
-    Failed {
-        /// The command line.
-        command: String,
-        /// The end of what it wrote.
-        output: String,
-    },
-    /// A file or folder could not be written.
-    #[error("write {}", path.display())]
-    Write {
-        /// What was being written.
-        path: PathBuf,
-        /// The system's reason.
-        #[source]
-        source: io::Error,
-    },
-}
 
 /// Runs a command to its end; one that fails is an error which shows what it wrote.
 ///

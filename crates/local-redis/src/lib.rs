@@ -10,13 +10,14 @@
 mod debian_packages;
 #[doc(hidden)]
 pub mod fetch;
+mod fetch_error;
 mod local_redis;
 mod parent_watch;
 mod python_wheels;
 mod redis_binary;
 mod redis_search;
 
-pub use fetch::FetchError;
+pub use fetch_error::FetchError;
 pub use local_redis::{LocalRedis, LocalRedisError};
 pub use parent_watch::ParentWatch;
 pub use redis_binary::{RedisBinary, RedisBinaryError};

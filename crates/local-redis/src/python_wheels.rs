@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::fetch::{FetchError, run, write_error};
+use crate::FetchError;
+use crate::fetch::{run, write_error};
 
 /// A Python package with a server in it.
 #[derive(Debug)]

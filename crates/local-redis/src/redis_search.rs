@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::fetch::{FetchError, run, write_error};
+use crate::FetchError;
+use crate::fetch::{run, write_error};
 use crate::python_wheels::{WHEELS, Wheel};
 use crate::{RedisBinary, RedisBinaryError, debian_packages};
 

@@ -121,6 +121,27 @@ fn dev_runs_a_worker_on_a_redis_of_its_own_and_ends_both() -> Outcome {
 }
 
 #[test]
+fn dev_without_a_worker_is_a_redis_until_somebody_ends_it() -> Outcome {
+    let mut command = program(["dev"]);
+    command.env("REDIS_URL", "redis://127.0.0.1:1");
+    let mut site = WorkerProcess::spawn_command(command)?;
+    let line = site.wait_for_log("Elsewhere: export REDIS_URL=", SOON)?;
+    let url = line.trim_start_matches("Elsewhere: export REDIS_URL=");
+    assert!(answers(url), "{url}");
+    site.signal("INT")?;
+    assert_eq!(site.wait(SOON)?.code(), Some(0), "{:?}", site.log());
+    assert!(!answers(url), "the server is gone");
+    let flags = ran(&mut program(["dev", "-q", "mail"]))?;
+    flags.failed(2, "cogworker: -q is for a worker: it needs -r PATH");
+    let mut lost = WorkerProcess::spawn_command(program(["dev"]))?;
+    let line = lost.wait_for_log("Elsewhere: export REDIS_URL=", SOON)?;
+    let url = line.trim_start_matches("Elsewhere: export REDIS_URL=");
+    let _ = Resp::tcp(port(url), SOON)?.command(&["SHUTDOWN", "NOSAVE"]);
+    assert_eq!(lost.wait(SOON)?.code(), Some(1), "{:?}", lost.log());
+    Ok(())
+}
+
+#[test]
 fn dev_ends_with_its_worker_and_tells_how_that_ended() -> Outcome {
     let app = app("echo \"up at $REDIS_URL with\"; exit 3")?;
     let (mut site, url) = dev(&[], app.path())?;

@@ -1,7 +1,7 @@
-//! `cogworker dev -r PATH`: a worker and a Redis of its own, ended together.
+//! `cogworker dev`: a Redis of its own and the UI, with `-r PATH` a worker too, ended together.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// The worker's program, or the folder that `worker` is in
+    /// The worker's program, or the folder that `worker` is in; without it, there is no worker
     #[arg(short, long, value_name = "PATH")]
-    require: PathBuf,
+    require: Option<PathBuf>,
     /// Redis's port; a free one by default
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
@@ -33,16 +33,14 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
-    let program = worker::program(&options.require)?;
-    let mut command = Command::new(&program);
-    // Before -- too, so that the environment and the file need not be given where nobody looks for them.
-    if let Some(path) = &common.place.config {
-        command.arg("-C").arg(path);
-    }
-    if let Some(name) = &common.place.environment {
-        command.arg("-e").arg(name);
-    }
-    command.args(&options.flags);
+    let mut command = match &options.require {
+        Some(path) => Some(worker_command(common, &worker::program(path)?, &options.flags)),
+        None if options.flags.is_empty() => None,
+        None => {
+            let flag = options.flags[0].display();
+            return Err(Failure::Usage(format!("{flag} is for a worker: it needs -r PATH")));
+        }
+    };
     if common.place.redis_url.is_some() && options.port.is_some() {
         return Err(Failure::Usage(
             "--port is for a private Redis: it does not go with --redis-url".to_owned(),
@@ -61,8 +59,9 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         eprintln!("Redis: {url} (private and in memory: it goes, with its jobs, when this ends)");
         eprintln!("Elsewhere: export {URL_VAR}={url}");
     }
-    // Ctrl-C reaches the whole group of the terminal; the worker is told once, by this program.
-    command.env(URL_VAR, &url).stdin(Stdio::null()).kill_on_drop(true);
+    if let Some(command) = &mut command {
+        command.env(URL_VAR, &url);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         // Before there is anything to end.
@@ -73,13 +72,33 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
         // Its group is named before there is a worker: killed at any moment, this program leaves none behind.
         let group = with_us.group();
         with_us.watch(group)?;
-        let worker = command.process_group(i32::try_from(group).unwrap_or(0)).spawn();
-        let worker = worker
-            .map_err(|error| Failure::Failed(format!("failed to run {}: {error}", program.display())))?;
+        let worker = command.map(|command| spawn(command, group)).transpose()?;
         watch(worker, redis.as_mut(), asked).await
     });
     drop(redis);
     outcome
+}
+
+fn worker_command(common: &Common, program: &Path, flags: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    // Before -- too, so that the environment and the file need not be given where nobody looks for them.
+    if let Some(path) = &common.place.config {
+        command.arg("-C").arg(path);
+    }
+    if let Some(name) = &common.place.environment {
+        command.arg("-e").arg(name);
+    }
+    command.args(flags).stdin(Stdio::null()).kill_on_drop(true);
+    command
+}
+
+/// In a group of its own: Ctrl-C reaches the whole group of the terminal, and the worker is told once, by this program.
+fn spawn(mut command: Command, group: u32) -> Result<Child, Failure> {
+    let worker = command.process_group(i32::try_from(group).unwrap_or(0)).spawn();
+    worker.map_err(|error| {
+        let program = command.as_std().get_program().display();
+        Failure::Failed(format!("failed to run {program}: {error}"))
+    })
 }
 
 /// The UI goes with the runtime.
@@ -103,9 +122,9 @@ fn failure(error: &cogworker_local_redis::LocalRedisError) -> Failure {
     Failure::Failed(text)
 }
 
-/// Until one of the two ends, or somebody asks for it.
+/// Until one of them ends, or somebody asks for it.
 async fn watch(
-    mut worker: Child,
+    mut worker: Option<Child>,
     mut redis: Option<&mut LocalRedis>,
     (mut int, mut term): (Signal, Signal),
 ) -> Outcome {
@@ -113,7 +132,7 @@ async fn watch(
     let mut lost = None;
     loop {
         tokio::select! {
-            status = worker.wait() => return ended(status?, false),
+            status = end_of(&mut worker) => return ended(status?, false),
             _ = int.recv() => break,
             _ = term.recv() => break,
             _ = looks.tick() => {
@@ -124,6 +143,7 @@ async fn watch(
             }
         }
     }
+    let Some(mut worker) = worker else { return lost.map_or(Ok(()), Err) };
     eprintln!("stopping the worker; once more to kill it");
     tell_to_stop(&worker);
     let status = tokio::select! {
@@ -134,6 +154,14 @@ async fn watch(
     match lost {
         Some(failure) => Err(failure),
         None => ended(status, true),
+    }
+}
+
+/// Never, without a worker.
+async fn end_of(worker: &mut Option<Child>) -> std::io::Result<ExitStatus> {
+    match worker {
+        Some(worker) => worker.wait().await,
+        None => std::future::pending().await,
     }
 }
 
