@@ -106,7 +106,7 @@ fn start_web(url: &str) -> Result<Child, Box<dyn std::error::Error>> {
 
 async fn stop(program: &mut Child) {
     if let Some(pid) = program.id() {
-        let _ = Command::new("kill").arg("-TERM").arg(pid.to_string()).status().await;
+        let _ = cogworker_testing::send_signal(pid, "TERM");
         let _ = tokio::time::timeout(Duration::from_secs(30), program.wait()).await;
     }
 }

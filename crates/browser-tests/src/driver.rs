@@ -92,7 +92,7 @@ impl Driver {
     /// Ends it, so that it ends its browsers.
     pub async fn stop(&mut self) {
         if let Some(pid) = self.child.id() {
-            let _ = Command::new("kill").arg(pid.to_string()).status().await;
+            let _ = cogworker_testing::send_signal(pid, "TERM");
             let _ = timeout(Duration::from_secs(10), self.child.wait()).await;
         }
     }

@@ -89,7 +89,7 @@ pub use resp::{Resp, RespError};
 #[cfg(feature = "servers")]
 pub use resp_value::RespValue;
 #[cfg(feature = "servers")]
-pub use signal::SignalError;
+pub use signal::{SignalError, send_signal};
 #[cfg(feature = "servers")]
 pub use test_cluster::TestCluster;
 #[cfg(feature = "servers")]

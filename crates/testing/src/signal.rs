@@ -37,8 +37,11 @@ pub enum SignalError {
     },
 }
 
-/// Sends the signal called `name` (`"TERM"` or `"SIGTERM"`) to one process.
-pub(crate) fn send(pid: u32, name: &str) -> Result<(), SignalError> {
+/// Sends the signal called `name` (`"TERM"` or `"SIGTERM"`) to one process, such as one that a worker started.
+///
+/// # Errors
+/// When there is no such signal or no such process, or the system refuses.
+pub fn send_signal(pid: u32, name: &str) -> Result<(), SignalError> {
     let short = name.strip_prefix("SIG").unwrap_or(name);
     let signal = match short {
         "TERM" => Signal::TERM,
@@ -63,7 +66,7 @@ pub(crate) fn send(pid: u32, name: &str) -> Result<(), SignalError> {
 
 /// Freezes a child process (SIGSTOP), and returns when all its threads stand still.
 pub(crate) fn freeze(pid: u32) -> Result<(), SignalError> {
-    send(pid, "STOP")?;
+    send_signal(pid, "STOP")?;
     let Some(target) = pid_of(pid) else { return Ok(()) };
     // Only looks: an end of the process stays to be seen by whoever waits for it.
     let look = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -147,7 +147,7 @@ impl TestRedis {
     pub fn stop(&self) {
         let Some(running) = self.running().take() else { return };
         // A paused server would hear nothing.
-        let _ = signal::send(running.id(), "CONT");
+        let _ = signal::send_signal(running.id(), "CONT");
         // A server that leaves closes the connection instead of answering: that error is the success.
         let _ = self.command(&["SHUTDOWN", "NOSAVE"]);
         running.leave(STOP_DEADLINE);
@@ -183,7 +183,7 @@ impl TestRedis {
     /// # Errors
     /// [`TestRedisError::NotRunning`] when it is stopped.
     pub fn resume(&self) -> Result<(), TestRedisError> {
-        Ok(signal::send(self.pid().ok_or(TestRedisError::NotRunning)?, "CONT")?)
+        Ok(signal::send_signal(self.pid().ok_or(TestRedisError::NotRunning)?, "CONT")?)
     }
 
     /// Removes all data, scripts and functions included: what a fresh server would hold.

@@ -191,7 +191,7 @@ impl WorkerProcess {
         if self.status.is_some() {
             return Err(SignalError::Ended(name.to_owned()));
         }
-        signal::send(self.child.id(), name)
+        signal::send_signal(self.child.id(), name)
     }
 
     /// Freezes the worker (SIGSTOP), as a virtual machine that is moved or a laptop that sleeps: when this returns,

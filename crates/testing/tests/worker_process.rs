@@ -131,9 +131,8 @@ fn dropping_a_worker_ends_what_it_started_too() {
     let child = line.strip_prefix("child ").unwrap().to_owned();
     // An orphan that nobody reaps stays as a zombie: that is an end too.
     let alive = || {
-        let state = Command::new("ps").args(["-o", "stat=", "-p", &child]).output().unwrap();
-        let state = String::from_utf8(state.stdout).unwrap();
-        !state.trim().is_empty() && !state.trim().starts_with('Z')
+        let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
     };
     assert!(alive());
     drop(worker);

@@ -112,7 +112,7 @@ fn ctrl_c_on_the_way_says_how_far_it_got() -> Outcome {
         };
         assert!(cogworker_testing::wait_until(Duration::from_secs(20), goes_on), "{args:?}");
         proxy.set(Fault::BlackHole);
-        std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status()?;
+        cogworker_testing::send_signal(run.id(), "INT")?;
         let interrupted = Instant::now();
         let output = run.wait_with_output()?;
         assert!(interrupted.elapsed() < Duration::from_secs(2), "{args:?}");

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,11 +63,7 @@ impl Terminal {
     }
 
     fn signal(&self, signal: &str) -> Outcome {
-        Command::new("kill")
-            .args([&format!("-{signal}"), &self.child.id().to_string()])
-            .stdout(Stdio::null())
-            .status()?;
-        Ok(())
+        Ok(cogworker_testing::send_signal(self.child.id(), signal)?)
     }
 
     fn end(&mut self) -> Result<ExitStatus, Box<dyn std::error::Error>> {

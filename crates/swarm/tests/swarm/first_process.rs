@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cogworker_testing::{TestRedis, WorkerProcess, wait_until};
 
-use crate::support::{Release, SOON, SWARM, TestResult, children, state};
+use crate::support::{Release, SOON, SWARM, TestResult, children, kill, state};
 
 /// Needs root, or users' namespaces.
 fn unshare() -> Option<Vec<&'static str>> {
@@ -49,13 +49,13 @@ fn as_the_first_process_it_clears_away_strangers_and_restarts_nobody_for_them_p_
     assert_eq!(mine.len(), 2, "{mine:?}");
     assert!(mine.iter().all(|pid| state(*pid) != Some('Z')));
     // A worker that dies leaves its zombie, and is itself replaced.
-    Command::new("kill").args(["-KILL", &mine[0].to_string()]).status()?;
+    kill(mine[0], "KILL")?;
     assert!(wait_until(SOON, || log("is ready") == 3), "{:?}", process.log());
     assert!(wait_until(SOON, || log("cleared away process") == 61), "{:?}", process.log());
     assert_eq!((log("ended"), log("starts in place")), (1, 3), "{:?}", process.log());
     assert!(wait_until(Duration::from_secs(5), || children(swarm).len() == 2));
     // To the swarm itself: the program that made the namespace does not pass signals on.
-    Command::new("kill").args(["-TERM", &swarm.to_string()]).status()?;
+    kill(swarm, "TERM")?;
     assert_eq!(process.wait(SOON)?.code(), Some(0));
     Ok(())
 }

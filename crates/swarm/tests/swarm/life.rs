@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cogworker_testing::{TestRedis, wait_until};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::support::{Release, SOON, Swarm, TestResult, command, is_alive, kill};
 
@@ -27,17 +28,15 @@ fn three_workers_with_identities_of_their_own_process_ten_jobs_swarm_01() -> Tes
 fn term_to_the_whole_group_ends_everything_within_5_s_swarm_04() -> TestResult {
     let mut swarm = Swarm::ready(2, &[], &[])?;
     let workers = swarm.workers();
-    kill_group(swarm.process.pid(), "TERM")?;
+    kill_group(swarm.process.pid(), Signal::TERM)?;
     assert!(swarm.process.wait(Duration::from_secs(5))?.success());
     assert!(!workers.into_iter().any(is_alive));
     Ok(())
 }
 
-fn kill_group(leader: u32, signal: &str) -> TestResult {
-    let status = std::process::Command::new("kill")
-        .args([&format!("-{signal}"), "--", &format!("-{leader}")])
-        .status()?;
-    if status.success() { Ok(()) } else { Err("failed to signal the group".into()) }
+fn kill_group(leader: u32, signal: Signal) -> TestResult {
+    let group = i32::try_from(leader).ok().and_then(Pid::from_raw).ok_or("no group")?;
+    Ok(kill_process_group(group, signal)?)
 }
 
 #[test]

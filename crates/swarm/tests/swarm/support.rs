@@ -200,6 +200,5 @@ pub(crate) fn state(pid: u32) -> Option<char> {
 }
 
 pub(crate) fn kill(pid: u32, signal: &str) -> TestResult {
-    let status = Command::new("kill").arg(format!("-{signal}")).arg(pid.to_string()).status()?;
-    if status.success() { Ok(()) } else { Err(format!("failed to send {signal} to {pid}").into()) }
+    Ok(cogworker_testing::send_signal(pid, signal)?)
 }
