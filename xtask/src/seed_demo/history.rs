@@ -1,16 +1,21 @@
 //! A week of runs, and the counters that go with it.
 
+use std::collections::BTreeMap;
+
+use cogworker_core::cron::Cron;
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{RunRecord, epoch_hour};
+use cogworker_core::formats::{DURATION_BOUNDS, RunRecord, epoch_hour};
 use cogworker_core::redis::Call;
 use cogworker_core::time::{EpochSeconds, utc_day};
 
 use super::Seed;
-use super::jobs::KINDS;
+use super::jobs::{KINDS, PERIODIC};
 use crate::demo::Outcome;
 
 const WEEK: f64 = 7.0 * 86_400.0;
 const SLICE: usize = 500;
+/// How many periodic entries have a run in the history.
+const FIRED: usize = 5;
 
 pub(super) async fn write(seed: &mut Seed, runs: usize) -> Outcome {
     records(seed, runs).await?;
@@ -19,6 +24,7 @@ pub(super) async fn write(seed: &mut Seed, runs: usize) -> Outcome {
 
 async fn records(seed: &mut Seed, runs: usize) -> Outcome {
     let keys = seed.client.redis().keys().clone();
+    let mut durations = BTreeMap::new();
     let mut done = 0;
     while done < runs {
         let mut calls = [keys.history_all(), keys.history_success(), keys.history_failed()]
@@ -27,7 +33,8 @@ async fn records(seed: &mut Seed, runs: usize) -> Outcome {
         for at in done..runs.min(done + SLICE) {
             let finished = seed.ago(2.0 + WEEK * (at as f64 / runs as f64));
             let fails = seed.random.f64() < 0.02;
-            let record = record(seed, finished, fails, at);
+            let fails = fails || fired(at).is_some_and(|(_, class, ..)| *class == "DunningJob");
+            let (finished, record) = record(seed, finished, fails, at, &mut durations);
             for list in [0, if fails { 2 } else { 1 }] {
                 calls[list].push(finished.as_f64());
                 calls[list].push(record.clone());
@@ -39,18 +46,44 @@ async fn records(seed: &mut Seed, runs: usize) -> Outcome {
         }
         done += SLICE;
     }
+    for (field, count) in durations {
+        seed.command("HINCRBY", Call::new().key(keys.durations()).arg(field).arg(count)).await?;
+    }
     Ok(())
 }
 
-fn record(seed: &mut Seed, finished: EpochSeconds, fails: bool, at: usize) -> Vec<u8> {
-    // Periodic ones among the newest, so that their last run is known.
-    let periodic = ["HeartbeatProbeJob", "CollectUsageJob", "HourlyCleanupJob"];
-    let (class, queue, args) = match periodic.get(at) {
-        Some(class) => (*class, "default", "[]".to_owned()),
-        None if at == 5 => ("DunningJob", "billing:invoices", r#"[{"dry_run":false}]"#.to_owned()),
+/// The periodic entry of one of the first runs.
+fn fired(at: usize) -> Option<&'static (&'static str, &'static str, &'static str, bool)> {
+    PERIODIC.get(..FIRED)?.get(at)
+}
+
+/// Counts a run as a worker does: in its bucket, and in what all of its class took.
+fn count(durations: &mut BTreeMap<String, u64>, class: &str, seconds: f64) {
+    let bucket = DURATION_BOUNDS.iter().take_while(|bound| seconds > **bound).count();
+    *durations.entry(format!("{bucket}:{class}")).or_default() += 1;
+    *durations.entry(format!("sum:{class}")).or_default() += (seconds * 1e6) as u64;
+}
+
+fn record(
+    seed: &mut Seed,
+    finished: EpochSeconds,
+    fails: bool,
+    at: usize,
+    durations: &mut BTreeMap<String, u64>,
+) -> (EpochSeconds, Vec<u8>) {
+    let spread = seed.random.f64().powi(4) * 40.0 + 0.004;
+    // Each entry's last slot among the newest, so that its last run is known.
+    let (class, queue, args, finished, took) = match fired(at) {
+        Some((cron, class, args, _)) => {
+            let slot = Cron::parse(cron).ok().and_then(|cron| cron.previous(seed.now));
+            let took = 0.4 + at as f64 * 1.1;
+            let finished = slot.map_or(finished, |slot| EpochSeconds::new(slot as f64 + took));
+            let queue = if *class == "DunningJob" { "billing:invoices" } else { "default" };
+            (*class, queue, (*args).to_owned(), finished, took)
+        }
         None => {
             let (class, queue, args) = KINDS[seed.random.usize(..KINDS.len())];
-            (class, queue, seed.filled(args))
+            (class, queue, seed.filled(args), finished, spread)
         }
     };
     let mut failure = Failure::new("PoolTimedOut", "no connection after 10 s; 20 of 20 in use");
@@ -58,7 +91,7 @@ fn record(seed: &mut Seed, finished: EpochSeconds, fails: bool, at: usize) -> Ve
         ["billing::pool::acquire", "   at src/billing/pool.rs:88:19", "cogworker::run::attempt"]
             .map(String::from)
             .into();
-    let took = seed.random.f64().powi(4) * 40.0 + 0.004;
+    count(durations, class, took);
     let jid = seed.jid();
     let record = RunRecord {
         jid: &jid,
@@ -67,9 +100,9 @@ fn record(seed: &mut Seed, finished: EpochSeconds, fails: bool, at: usize) -> Ve
         args_json: &args,
         started_at: EpochSeconds::new(finished.as_f64() - took),
         finished_at: finished,
-        failure: (fails || class == "DunningJob").then_some(&failure),
+        failure: fails.then_some(&failure),
     };
-    record.to_json()
+    (finished, record.to_json())
 }
 
 async fn counters(seed: &mut Seed) -> Outcome {

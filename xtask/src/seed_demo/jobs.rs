@@ -133,21 +133,21 @@ async fn failed(seed: &mut Seed) -> Outcome {
     Ok(())
 }
 
+/// Cron, class, args, whether a slot waits for the run of the one before.
+pub(super) static PERIODIC: [(&str, &str, &str, bool); 8] = [
+    ("* * * * *", "HeartbeatProbeJob", "[]", false),
+    ("*/5 * * * *", "CollectUsageJob", "[]", true),
+    ("0 * * * *", "HourlyCleanupJob", "[]", false),
+    ("30 3 * * * Europe/Berlin", "DunningJob", r#"[{"dry_run":false}]"#, true),
+    ("0 9 * * mon-fri America/New_York", "DailyReportJob", r#"[{"section":"sales"}]"#, false),
+    ("0 4 1 * *", "CloseMonthJob", "[]", true),
+    ("every monday at 9am", "WeeklyDigestJob", "[]", false),
+    ("0 0 L * *", "LedgerExportJob", "[]", false),
+];
+
 async fn periodic(seed: &mut Seed) -> Outcome {
     let keys = seed.client.redis().keys().clone();
-    for (index, (cron, class, args, until_executed)) in [
-        ("* * * * *", "HeartbeatProbeJob", "[]", false),
-        ("*/5 * * * *", "CollectUsageJob", "[]", true),
-        ("0 * * * *", "HourlyCleanupJob", "[]", false),
-        ("30 3 * * * Europe/Berlin", "DunningJob", r#"[{"dry_run":false}]"#, true),
-        ("0 9 * * mon-fri America/New_York", "DailyReportJob", r#"[{"section":"sales"}]"#, false),
-        ("0 4 1 * *", "CloseMonthJob", "[]", true),
-        ("every monday at 9am", "WeeklyDigestJob", "[]", false),
-        ("0 0 L * *", "LedgerExportJob", "[]", false),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (index, (cron, class, args, until_executed)) in PERIODIC.iter().copied().enumerate() {
         let pjid = periodic_id(cron, class, args);
         let entry = periodic_entry_json(cron, class, "3", until_executed, args);
         seed.command("HSET", Call::new().key(keys.periodic_schedule()).arg(&pjid).arg(entry)).await?;
