@@ -75,8 +75,8 @@ pub struct Status {
 
 impl Status {
     /// The fields that workers and pushes write; jobs store under other names.
-    pub const OWN_FIELDS: [&str; 6] =
-        ["status", "update_time", "class", "queue", "error_class", "error_message"];
+    pub const OWN_FIELDS: &'static [&'static str] =
+        &["status", "update_time", "class", "queue", "error_class", "error_message"];
 
     /// Reads the fields of a status hash; `None` without any.
     pub fn from_fields(fields: Vec<(String, Bytes)>) -> Option<Self> {

@@ -102,7 +102,7 @@ async fn a_job_cannot_overwrite_what_the_worker_keeps_in_its_status() -> TestRes
         .status(Duration::from_secs(1800))
         .job(|job: Text, ctx: Context| async move { ctx.store(&[("rows", "1"), (&job.0, "mine")]).await });
     let worker = site.worker(app)?;
-    for name in Status::OWN_FIELDS {
+    for &name in Status::OWN_FIELDS {
         site.client.push(NewJob::of(&Text(name.into())).jid(name).retry(false)).await?;
         reach("it failed", || field(&site, name, "status") == "failed")?;
         let told = field(&site, name, "error_message");
