@@ -70,6 +70,7 @@ pub struct DayCount {
 
 impl DayCount {
     /// So many runs on a day.
+    #[doc(hidden)]
     pub fn new(day: String, success: u64, failed: u64) -> Self {
         Self { day, success, failed }
     }

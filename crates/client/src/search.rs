@@ -43,6 +43,7 @@ pub struct SearchPage {
 
 impl SearchPage {
     /// The same, of jobs that run: their place is that in `running`.
+    #[doc(hidden)]
     pub fn of_running(running: &[RunningJob], filter: &EntryFilter, skip: u64, most: u64) -> Self {
         let total = running.len() as u64;
         let (skip, most) = (skip.min(total), most.min(total));

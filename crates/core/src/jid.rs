@@ -81,6 +81,7 @@ thread_local! {
 ///
 /// Should the operating system refuse randomness, a seeded generator takes its place: such names
 /// are still distinct, but could be guessed.
+#[doc(hidden)]
 pub fn random_hex(bytes: usize) -> String {
     let bytes = bytes.min(32);
     POOL.with_borrow_mut(|pool| {

@@ -177,6 +177,7 @@ impl NewJob {
     ///
     /// # Errors
     /// Names the field that is not as it must be.
+    #[doc(hidden)]
     pub fn prepare(&mut self, now: EpochSeconds) -> Result<Prepared, NewJobError> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
@@ -246,6 +247,7 @@ impl NewJob {
 
     /// The job as stored. `enqueued_at` is added for one that goes onto a queue, not for one
     /// that is scheduled.
+    #[doc(hidden)]
     pub fn payload(&self, enqueued_at: Option<EpochSeconds>) -> Vec<u8> {
         let enqueued_at = enqueued_at.map(|at| at.to_string());
         let fields = || self.fields.iter().filter(|(key, _)| key != ENQUEUED_AT);
@@ -313,6 +315,7 @@ fn bad_field(field: &'static str, expected: &'static str, found: &RawValue) -> N
 }
 
 /// What a prepared job goes by.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// Its id.

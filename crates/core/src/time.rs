@@ -59,6 +59,7 @@ impl EpochSeconds {
 const LONGEST_TTL: f64 = 1e11;
 
 /// How long a key that is to last `ttl` is kept, in s as Redis takes it: whole ones, at least 1, and at most some 3,000 years.
+#[doc(hidden)]
 pub fn ttl_seconds(ttl: Duration) -> u64 {
     ttl.as_secs_f64().ceil().clamp(1.0, LONGEST_TTL) as u64
 }
@@ -87,6 +88,7 @@ pub fn utc_day(time: EpochSeconds) -> String {
 
 /// Year, month and day of a day counted from 1970-01-01. Years are counted from March on, so that
 /// the leap day is the last day of its year.
+#[doc(hidden)]
 pub fn utc_date(days: u64) -> (u64, u64, u64) {
     let days = days.saturating_add(719_468);
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -100,6 +100,7 @@ impl Durations {
     }
 
     /// Reads all classes from the fields of the hash; what is none of ours is passed over.
+    #[doc(hidden)]
     pub fn read(fields: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, Self> {
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         for (field, value) in fields {

@@ -79,6 +79,7 @@ impl Status {
         &["status", "update_time", "class", "queue", "error_class", "error_message"];
 
     /// Reads the fields of a status hash; `None` without any.
+    #[doc(hidden)]
     pub fn from_fields(fields: Vec<(String, Bytes)>) -> Option<Self> {
         let text = |(name, value): (String, Bytes)| (name, String::from_utf8_lossy(&value).into_owned());
         let mut fields: BTreeMap<String, String> = fields.into_iter().map(text).collect();

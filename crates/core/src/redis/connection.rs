@@ -280,6 +280,7 @@ impl Redis {
     }
 
     /// Replaces the connection, unless that is under way already; calls on it end with an error.
+    #[doc(hidden)]
     pub async fn reset(&self) {
         let Ok(client) = self.client() else { return };
         if !client.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {
