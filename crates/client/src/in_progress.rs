@@ -1,8 +1,9 @@
 //! What processes hold, those that have died too.
 
 use bytes::Bytes;
+use cogworker_core::page::Page;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, BATCH_LIMIT, Page};
+use cogworker_core::scripts::{self, BATCH_LIMIT};
 
 use crate::Client;
 

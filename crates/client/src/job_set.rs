@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cogworker_core::locks::{JobLocks, lock_seconds};
+use cogworker_core::page::Page;
 use cogworker_core::payload_edit;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, EntrySource, Page, Requeue, RequeueStep, Step};
+use cogworker_core::scripts::{self, EntrySource, Requeue, RequeueStep, Step};
 use cogworker_core::time::EpochSeconds;
 
 use crate::queue::clear_entries;
@@ -102,7 +103,7 @@ impl JobSet {
         let newest_first = matches!(self.kind, SetKind::Dead);
         let page = scripts::page_set(&self.redis, self.key(), skip, count, newest_first).await?;
         let entries = page.entries.into_iter().map(|(raw, score)| Entry { raw, score }).collect();
-        Ok(Page { total: page.total, entries })
+        Ok(Page::new(page.total, entries))
     }
 
     /// Puts an entry on its queue now, once, however often it is asked for (CLAIM-04). A unique job whose
@@ -143,7 +144,7 @@ impl JobSet {
         let (mut unwanted, mut unseen) = (0, None);
         loop {
             // Those that stay come first in what is left.
-            let Page { total, mut entries } =
+            let Page { total, mut entries, .. } =
                 scripts::peek_entries(&self.redis, &self.source(), all.left + unwanted).await?;
             let remaining: u64 = unseen.unwrap_or(total);
             entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));

@@ -48,7 +48,7 @@ mod wrong_keys;
 pub use activity::HourCount;
 pub use client::Client;
 #[doc(inline)]
-pub use cogworker_core::{Page, SearchOrder};
+pub use cogworker_core::page::{Page, SearchOrder};
 pub use control::Control;
 pub use entry_filter::EntryFilter;
 pub use entry_ref::{EntryRef, NotAnEntryRef};

@@ -1,11 +1,10 @@
 //! Looking through queues and sets for jobs of one kind, in steps.
 
 use bytes::Bytes;
+use cogworker_core::page::SearchOrder;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, EntrySource};
 use cogworker_core::time::EpochSeconds;
-
-use cogworker_core::SearchOrder;
 
 use crate::{EntryFilter, EntryRef, JobSet, Queue, RunningJob};
 
@@ -118,9 +117,10 @@ async fn search(
             if !is_meant(&it.entry, it.score.unwrap_or(EpochSeconds::EPOCH)) {
                 continue;
             }
-            let from_next = match order {
-                SearchOrder::NextFirst => it.place,
-                SearchOrder::LastFirst => step.total.saturating_sub(it.place + 1),
+            let from_next = if order == SearchOrder::LastFirst {
+                step.total.saturating_sub(it.place + 1)
+            } else {
+                it.place
             };
             let entry = EntryRef::new(&it.entry, from_next, it.score);
             page.found.push(Found { place: it.place, entry, raw: it.entry, score: it.score });

@@ -21,6 +21,7 @@ pub mod digest;
 pub mod edit_distance;
 pub mod failure;
 pub mod formats;
+pub mod history_limits;
 pub mod jid;
 pub mod job;
 pub mod keys;
@@ -28,6 +29,7 @@ pub mod keys;
 pub mod locks;
 pub mod new_job;
 pub mod options;
+pub mod page;
 #[doc(hidden)]
 pub mod payload_edit;
 pub mod raw_job;
@@ -39,5 +41,3 @@ pub mod scripts;
 pub mod time;
 #[doc(hidden)]
 pub mod unparseable;
-
-pub use scripts::{HistoryLimits, Page, SearchOrder};

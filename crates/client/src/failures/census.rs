@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use cogworker_core::page::SearchOrder;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, SearchOrder};
+use cogworker_core::scripts;
 use cogworker_core::time::EpochSeconds;
 
 use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, RECENT_HOURS, message_pattern};

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::{BATCH_BYTES, BATCH_LIMIT};
+use crate::page::Page;
 use crate::redis::{Call, Redis, RedisError, Reply, Script};
 use crate::time::EpochSeconds;
 
@@ -17,15 +18,6 @@ static READ_TOTALS: Script = Script::new("read_totals", include_str!("../../lua/
 
 /// The most entries one page has.
 pub const PAGE_LIMIT: usize = 1000;
-
-/// A slice of a list or a sorted set.
-#[derive(Debug)]
-pub struct Page<T> {
-    /// How many entries there are in all.
-    pub total: u64,
-    /// The entries of this page.
-    pub entries: Vec<T>,
-}
 
 /// A page of a queue; the job that is taken next comes first.
 pub async fn page_list(
