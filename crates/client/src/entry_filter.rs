@@ -53,8 +53,8 @@ impl EntryFilter {
 
     /// Only the job with this id; there may be several.
     #[must_use]
-    pub fn jid(mut self, jid: &str) -> Self {
-        self.jid = Some(jid.to_owned());
+    pub fn jid(mut self, jid: impl AsRef<str>) -> Self {
+        self.jid = Some(jid.as_ref().to_owned());
         self
     }
 

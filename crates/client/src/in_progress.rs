@@ -51,7 +51,7 @@ impl InProgress {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Bytes>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Bytes>, RedisError> {
         let key = self.redis.keys().inprogress(&self.identity);
         scripts::page_list(&self.redis, key, skip, count).await
     }

@@ -64,6 +64,18 @@ pub struct RequeuedAll {
     pub error: Option<RedisError>,
 }
 
+/// What became of a request to move some entries into dead.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct KilledAll {
+    /// How many are in dead now.
+    pub killed: u64,
+    /// How many stay where they are, refused by dead.
+    pub left: u64,
+    /// Why dead refused the first of them.
+    pub error: Option<RedisError>,
+}
+
 impl JobSet {
     pub(crate) fn new(redis: Redis, kind: SetKind, unique_lock_ttl: Duration) -> Self {
         Self { redis, kind, unique_lock_ttl }
@@ -99,7 +111,7 @@ impl JobSet {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Entry>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Entry>, RedisError> {
         let newest_first = matches!(self.kind, SetKind::Dead);
         let page = scripts::page_set(&self.redis, self.key(), skip, count, newest_first).await?;
         let entries = page.entries.into_iter().map(|(raw, score)| Entry { raw, score }).collect();
@@ -197,9 +209,9 @@ impl JobSet {
         Ok(deleted == [true])
     }
 
-    /// Moves an entry into dead as it is, where it stays until it is put back or has been there long enough, and frees
-    /// its job's locks. It was no attempt: nothing is counted, and no death hook runs. False when it was not there any
-    /// more, or is in dead already.
+    /// Moves an entry into dead as it is, where it stays until somebody retries or deletes it, and frees its job's locks.
+    /// It was no attempt: nothing is counted, and no death hook runs. False when it was not there any more, or is in dead
+    /// already.
     ///
     /// # Errors
     /// When Redis does not take it; the entry then stays where it is.

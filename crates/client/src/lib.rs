@@ -54,7 +54,7 @@ pub use entry_filter::EntryFilter;
 pub use entry_ref::{EntryRef, NotAnEntryRef};
 pub use error::{ClientError, JobFate};
 pub use in_progress::InProgress;
-pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
+pub use job_set::{Entry, JobSet, KilledAll, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};

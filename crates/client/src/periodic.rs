@@ -106,7 +106,7 @@ impl PeriodicEntries {
         let (mut pjids, mut cursor) = (BTreeSet::new(), Some(0));
         while let Some(from) = cursor {
             let key = redis.keys().periodic_schedule();
-            let step = scripts::scan_members(redis, key, KeyType::Hash, from, SLICE).await?;
+            let step = scripts::scan_members(redis, key, KeyType::Hash, from, SLICE as u64).await?;
             pjids.extend(step.found);
             cursor = step.next;
         }
@@ -145,14 +145,18 @@ impl PeriodicEntries {
     /// # Errors
     /// When the entry cannot be read, and as [`perform_async`](Client::perform_async).
     pub async fn run_now(&self, pjid: &str) -> Result<Option<Jid>, ClientError> {
-        self.run_now_on(pjid, None).await
+        self.push_now(pjid, None).await
     }
 
     /// [`run_now`](Self::run_now), onto another queue: an entry does not say which one its class names.
     ///
     /// # Errors
     /// As [`run_now`](Self::run_now).
-    pub async fn run_now_on(&self, pjid: &str, queue: Option<&str>) -> Result<Option<Jid>, ClientError> {
+    pub async fn run_now_on(&self, pjid: &str, queue: &str) -> Result<Option<Jid>, ClientError> {
+        self.push_now(pjid, Some(queue)).await
+    }
+
+    async fn push_now(&self, pjid: &str, queue: Option<&str>) -> Result<Option<Jid>, ClientError> {
         let redis = self.client.redis();
         let call = Call::new().key(redis.keys().periodic_schedule()).arg(pjid);
         // An entry that vanishes before the push was there when it was asked for: nothing is decided by

@@ -88,7 +88,7 @@ impl Queue {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Bytes>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Bytes>, RedisError> {
         scripts::page_list(&self.redis, self.redis.keys().queue(&self.name), skip, count).await
     }
 

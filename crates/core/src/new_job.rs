@@ -123,8 +123,8 @@ impl NewJob {
 
     /// Its id; without, a random one.
     #[must_use]
-    pub fn jid(self, jid: &str) -> Self {
-        self.set("jid", jid)
+    pub fn jid(self, jid: impl AsRef<str>) -> Self {
+        self.set("jid", jid.as_ref())
     }
 
     /// Any top-level field. A value that has no JSON form is reported when the job is pushed.

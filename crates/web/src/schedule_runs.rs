@@ -17,7 +17,7 @@ use crate::kept::Kept;
 
 const FRESH: Duration = Duration::from_secs(5);
 /// So many of the newest runs are looked at.
-pub(crate) const LOOKED_AT: usize = 1000;
+pub(crate) const LOOKED_AT: u64 = 1000;
 
 /// How a run went.
 #[derive(Debug, Clone)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cogworker_client::Requeued;
+use cogworker_core::jid::Jid;
 use cogworker_core::time::EpochSeconds;
 
 use crate::support::{Outcome, queue, start};
@@ -119,7 +120,7 @@ async fn attempts_come_oldest_first_and_can_be_cleared_cnt_04_06() -> Outcome {
     redis.cli(&["RPUSH", "cogworker:job_attempts:j", "broken"]);
     let attempts = client.attempts("j").await?;
     assert_eq!(attempts.iter().map(|record| record.attempt).collect::<Vec<_>>(), [1, 2, 3]);
-    client.clear_attempts("j").await?;
+    client.clear_attempts(Jid::from("j")).await?;
     assert!(client.attempts("j").await?.is_empty());
     Ok(())
 }

@@ -117,6 +117,9 @@ async fn run_now_pushes_one_ordinary_job_on_the_default_queue_webs_06() -> Outco
     assert_eq!(redis.cli(&["GET", &running]), "another");
     assert_eq!(redis.cli(&["KEYS", "periodic:last_slot:*"]).strings(), [""; 0]);
     assert_eq!(client.periodic().run_now("nobody's").await?, None);
+    let elsewhere = client.periodic().run_now_on(&pjid, "low").await?.ok_or("not pushed")?;
+    assert!(queue(&redis, "low").iter().all(|job| job.contains(elsewhere.as_str())));
+    assert_eq!(queue(&redis, "low").len(), 1);
     let stopping = client.middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
     assert_eq!(stopping.periodic().run_now(&pjid).await?, None);
     assert_eq!(queue(&redis, "default").len(), 1);

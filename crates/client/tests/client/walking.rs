@@ -159,9 +159,9 @@ async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_ne
         }
         let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
         let mut killed = 0;
-        while let Some((count, error)) = walk.kill_next().await? {
-            assert!(error.is_none());
-            killed += count;
+        while let Some(step) = walk.kill_next().await? {
+            assert!(step.left == 0 && step.error.is_none());
+            killed += step.killed;
         }
         assert_eq!(
             (killed, client.schedule().size().await?, client.dead().size().await?),
@@ -169,6 +169,22 @@ async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_ne
         );
         assert_eq!(classes(&client.dead()).await?, [("A".into(), 1250), ("B".into(), 0)]);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_dead_refuses_is_counted_and_stays_and_the_walk_comes_to_its_end() -> Outcome {
+    let (redis, client) = start().await?;
+    fill(&redis, "cogworker:retry", 700, false);
+    redis.cli(&["SET", "cogworker:dead", "no set"]);
+    let mut walk = client.retries().walk(EntryFilter::new().class("A"));
+    let mut left = 0;
+    while let Some(step) = walk.kill_next().await? {
+        let error = step.error.ok_or("no error")?.to_string();
+        assert!(step.killed == 0 && error.contains("WRONGTYPE"), "{error}");
+        left += step.left;
+    }
+    assert_eq!((left, client.retries().size().await?), (350, 700));
     Ok(())
 }
 

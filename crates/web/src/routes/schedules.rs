@@ -117,7 +117,7 @@ struct SchedulesPage {
     rows: Vec<ScheduleRow>,
     unreadable: Vec<String>,
     pager: Pager,
-    looked_at: usize,
+    looked_at: u64,
 }
 
 view!(SchedulesPage, Schedules);
@@ -279,7 +279,10 @@ async fn run_now(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebE
     let entry = published?.jobs.into_iter().find(|job| job.pjid == pjid);
     let last = runs.unwrap_or_default();
     let queue = entry.as_ref().and_then(|entry| last.of(entry)).map(|run| run.queue.clone());
-    let pushed = periodic.run_now_on(&pjid, queue.as_deref()).await?;
+    let pushed = match &queue {
+        Some(queue) => periodic.run_now_on(&pjid, queue).await?,
+        None => periodic.run_now(&pjid).await?,
+    };
     let message = match (pushed, &entry) {
         (Some(jid), Some(entry)) => {
             ui.log_action("run schedule now", &format!("{} ({pjid})", entry.class));
