@@ -20,7 +20,7 @@
 //! let client = client
 //!     .middleware(middleware::from_fn(tag))
 //!     .middleware(middleware::from_fn(|job: NewJob, next: Next| async move {
-//!         if job.text_field("queue").as_deref() == Some("mail") {
+//!         if job.field_as::<String>("queue").as_deref() == Some("mail") {
 //!             return Ok(None); // stopped: `push` gives `None` and writes nothing
 //!         }
 //!         next.run(job).await

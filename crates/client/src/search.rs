@@ -48,7 +48,7 @@ impl SearchPage {
         let (skip, most) = (skip.min(total), most.min(total));
         let mut page = Self { total, looked_at: most.min(total - skip), found: Vec::new() };
         for (place, job) in running.iter().enumerate().skip(skip as usize).take(most as usize) {
-            let raw = Bytes::copy_from_slice(job.work.payload.get().as_bytes());
+            let raw = Bytes::copy_from_slice(job.work.raw.get().as_bytes());
             if filter.is_met_by(&raw) {
                 let place = place as u64;
                 page.found.push(Found { place, entry: EntryRef::new(&raw, place, None), raw, score: None });

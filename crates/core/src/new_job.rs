@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::args::{self, ArgsError};
@@ -50,7 +51,7 @@ pub enum NewJobError {
 /// use cogworker_core::new_job::NewJob;
 ///
 /// let job = NewJob::new("GreetingJob").args(["world"]).queue("low").set("tags", ["api"]);
-/// assert_eq!(job.get("queue").map(|raw| raw.get()), Some(r#""low""#));
+/// assert_eq!(job.field("queue").map(|raw| raw.get()), Some(r#""low""#));
 /// ```
 #[derive(Debug, Clone)]
 pub struct NewJob {
@@ -141,17 +142,26 @@ impl NewJob {
 
     /// True when it has a unique lock (UNIQ-01).
     pub fn is_unique(&self) -> bool {
-        self.get("unique").and_then(text_of).as_deref() == Some("until_executed")
+        self.field("unique").and_then(text_of).as_deref() == Some("until_executed")
     }
 
     /// A field's JSON, as it will be stored.
-    pub fn get(&self, key: &str) -> Option<&RawValue> {
+    pub fn field(&self, key: &str) -> Option<&RawValue> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
-    /// A field that is a text.
-    pub fn text_field(&self, key: &str) -> Option<String> {
-        text_of(self.get(key)?).map(Cow::into_owned)
+    /// A field's value; `None` when there is none, or one of another type.
+    ///
+    /// ```
+    /// use cogworker_core::new_job::NewJob;
+    ///
+    /// let job = NewJob::new("GreetingJob").queue("low").set("tenant", 7);
+    /// assert_eq!(job.field_as::<String>("queue").as_deref(), Some("low"));
+    /// assert_eq!(job.field_as::<u32>("tenant"), Some(7));
+    /// assert_eq!(job.field_as::<u32>("queue"), None);
+    /// ```
+    pub fn field_as<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(self.field(key)?.get()).ok()
     }
 
     /// Sets a field to exactly this JSON; a new field comes last.
@@ -215,10 +225,10 @@ impl NewJob {
                 "default".to_owned()
             }
         };
-        if self.get("retry").is_none() {
+        if self.field("retry").is_none() {
             self.fill("retry", &true)?;
         }
-        if self.get("created_at").is_none() {
+        if self.field("created_at").is_none() {
             self.fill("created_at", &now)?;
         }
         Ok(Prepared { jid, queue, at })
@@ -226,7 +236,7 @@ impl NewJob {
 
     /// A field that is there and not null, which is as good as absent.
     fn present(&self, key: &str) -> Option<&RawValue> {
-        self.get(key).filter(|raw| raw.get() != "null")
+        self.field(key).filter(|raw| raw.get() != "null")
     }
 
     /// A field that must be a text that is not empty.
@@ -384,8 +394,8 @@ mod tests {
             (prepared.queue.as_str(), prepared.at, prepared.jid.as_str().len()),
             ("default", None, 24)
         );
-        assert_eq!(job.get("retry").map(RawValue::get), Some("null"));
-        assert_eq!(job.get("args").map(RawValue::get), Some("[]"));
+        assert_eq!(job.field("retry").map(RawValue::get), Some("null"));
+        assert_eq!(job.field("args").map(RawValue::get), Some("[]"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::time::EpochSeconds;
@@ -137,14 +137,19 @@ impl<'a> RawJob<'a> {
         fields.into_iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// A top-level field that is a text.
-    pub fn text_field(&self, key: &str) -> Option<String> {
+    /// A top-level field's value; `None` when there is none, or one of another type.
+    ///
+    /// ```
+    /// use cogworker_core::raw_job::RawJob;
+    ///
+    /// let job = RawJob::parse(br#"{"class":"A","tenant":7,"error_class":"IOError"}"#)?;
+    /// assert_eq!(job.field_as::<u32>("tenant"), Some(7));
+    /// assert_eq!(job.field_as::<String>("error_class").as_deref(), Some("IOError"));
+    /// assert_eq!(job.field_as::<String>("tenant"), None);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn field_as<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         serde_json::from_str(self.field(key)?.get()).ok()
-    }
-
-    /// A top-level field that is a number.
-    pub fn number_field(&self, key: &str) -> Option<f64> {
-        number(self.field(key))
     }
 }
 

@@ -46,7 +46,7 @@ mod tests {
         let entry = wrap(b"{\"class\":", Some("default"), &reason, EpochSeconds::new(5.0));
         let job = RawJob::parse(&entry).unwrap();
         assert_eq!((job.class(), job.queue()), ("(unparseable)", Some("default")));
-        assert_eq!(job.text_field("raw_payload").as_deref(), Some("{\"class\":"));
+        assert_eq!(job.field_as::<String>("raw_payload").as_deref(), Some("{\"class\":"));
         assert!(job.field("raw_payload_base64").is_none());
         assert_eq!(job.retry_budget(), 0);
     }
@@ -56,7 +56,7 @@ mod tests {
         let reason = RawJob::parse(b"\xFF\xFE\x00").unwrap_err();
         let entry = wrap(b"\xFF\xFE\x00", None, &reason, EpochSeconds::EPOCH);
         let job = RawJob::parse(&entry).unwrap();
-        assert_eq!(job.text_field("raw_payload_base64").as_deref(), Some("//4A"));
+        assert_eq!(job.field_as::<String>("raw_payload_base64").as_deref(), Some("//4A"));
         assert_eq!(job.queue(), None);
     }
 }

@@ -64,8 +64,8 @@ impl Count {
         let Ok(job) = RawJob::parse(raw) else { return };
         let queue = job.queue().unwrap_or_default().to_owned();
         *kind(self.census.queues.entry(queue.clone()).or_default()) += 1;
-        let error_class = job.text_field("error_class").unwrap_or_default();
-        let message = job.text_field("error_message").unwrap_or_default();
+        let error_class = job.field_as::<String>("error_class").unwrap_or_default();
+        let message = job.field_as::<String>("error_message").unwrap_or_default();
         let pattern = message_pattern(&message);
         let group =
             self.groups.entry((error_class, pattern)).or_insert_with_key(|(class, pattern)| FailureGroup {

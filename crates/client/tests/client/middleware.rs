@@ -37,7 +37,7 @@ impl Middleware for Trace {
 }
 
 async fn stop_odd_numbers(job: NewJob, next: Next) -> MiddlewareResult {
-    let args: Vec<u32> = serde_json::from_str(job.get("args").ok_or("no args")?.get())?;
+    let args: Vec<u32> = job.field_as("args").ok_or("no args")?;
     if args[0] % 2 == 1 {
         return Ok(None);
     }
@@ -61,11 +61,11 @@ async fn middlewares_run_in_order_of_registration_each_around_the_next_mw_01() -
 async fn a_middleware_sees_the_whole_job_and_may_change_all_of_it_mw_04() -> Outcome {
     let (redis, client) = start().await?;
     let client = client.middleware(from_fn(|job: NewJob, next: Next| async move {
-        assert_eq!(job.text_field("class").as_deref(), Some("A"));
-        assert_eq!(job.text_field("queue").as_deref(), Some("default"), "defaults are filled in");
-        assert_eq!(job.text_field("jid").map(|jid| jid.len()), Some(24));
+        assert_eq!(job.field_as::<String>("class").as_deref(), Some("A"));
+        assert_eq!(job.field_as::<String>("queue").as_deref(), Some("default"), "defaults are filled in");
+        assert_eq!(job.field_as::<String>("jid").map(|jid| jid.len()), Some(24));
         let pushed = next.run(job.jid("mine").queue("low").args([7]).set("tags", ["api"])).await?;
-        assert_eq!(pushed.as_ref().and_then(|job| job.text_field("jid")).as_deref(), Some("mine"));
+        assert_eq!(pushed.as_ref().and_then(|job| job.field_as::<String>("jid")).as_deref(), Some("mine"));
         Ok(pushed)
     }));
     let jid = client.push(NewJob::new("A")).await?.ok_or("stopped")?;
@@ -121,7 +121,7 @@ struct OverQuota(u32);
 async fn a_middlewares_error_reaches_the_caller_as_it_is_and_nothing_is_pushed() -> Outcome {
     let (redis, client) = start().await?;
     let client = client.middleware(from_fn(|job: NewJob, next: Next| async move {
-        if job.text_field("class").as_deref() == Some("B") {
+        if job.field_as::<String>("class").as_deref() == Some("B") {
             return Err(OverQuota(5).into());
         }
         next.run(job).await

@@ -65,7 +65,7 @@ async fn delayed_jobs_go_to_the_schedule_without_enqueued_at_push_05_06() -> Out
         assert!((entry.score.as_f64() - now.as_f64() - delay).abs() < 2.0);
         let job = RawJob::parse(&entry.raw)?;
         assert!(job.enqueued_at().is_none());
-        assert_eq!(job.number_field("at"), Some(entry.score.as_f64()));
+        assert_eq!(job.field_as::<f64>("at"), Some(entry.score.as_f64()));
     }
     assert_eq!(entries.len(), 2);
     assert_eq!(redis.cli(&["EXISTS", "cogworker:queues"]), 0);

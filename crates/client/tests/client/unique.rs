@@ -122,7 +122,11 @@ async fn a_bulk_push_that_stops_says_how_far_it_came() -> Outcome {
     let (redis, client) = start().await?;
     redis.cli(&["SET", "cogworker:queue:bad", "x"]);
     let client = client.middleware(from_fn(|job: NewJob, next: Next| async move {
-        if job.text_field("class").as_deref() == Some("Stopped") { Ok(None) } else { next.run(job).await }
+        if job.field_as::<String>("class").as_deref() == Some("Stopped") {
+            Ok(None)
+        } else {
+            next.run(job).await
+        }
     }));
     let jobs = vec![unique("A"), NewJob::new("Stopped"), unique("A"), unique("A").queue("bad"), unique("B")];
     let error = client.push_all(jobs).await.err().ok_or("it was pushed")?;

@@ -13,7 +13,8 @@ pub struct Work {
     /// The queue the job came from.
     pub queue: String,
     /// The job, as stored.
-    pub payload: Box<RawValue>,
+    #[serde(rename = "payload")]
+    pub raw: Box<RawValue>,
     /// When it started, whole epoch seconds.
     pub run_at: i64,
 }

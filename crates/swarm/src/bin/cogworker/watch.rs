@@ -236,7 +236,7 @@ fn running(look: &Look) -> Table {
         Column::Long("PROCESS"),
     ]);
     for running in jobs {
-        let job = RawJob::parse(running.work.payload.get().as_bytes()).unwrap_or_default();
+        let job = RawJob::parse(running.work.raw.get().as_bytes()).unwrap_or_default();
         table.row([
             text::duration(look.at.since(EpochSeconds::new(running.work.run_at as f64))),
             job.jid().to_owned(),
