@@ -236,8 +236,8 @@ impl JobSet {
     ///
     /// # Errors
     /// When Redis does not take it.
-    pub async fn reschedule(&self, raw: &Bytes, at: EpochSeconds) -> Result<bool, RedisError> {
-        Ok(self.reschedule_entries(std::slice::from_ref(raw), at).await? == [true])
+    pub async fn reschedule(&self, raw: &Bytes, at: impl Into<EpochSeconds>) -> Result<bool, RedisError> {
+        Ok(self.reschedule_entries(std::slice::from_ref(raw), at.into()).await? == [true])
     }
 
     pub(crate) async fn reschedule_entries(

@@ -8,6 +8,7 @@ use cogworker_core::keys::KeyType;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::{Call, RedisError};
 use cogworker_core::scripts::{self, EntryState};
+use cogworker_core::time::EpochSeconds;
 
 use crate::{Client, ClientError};
 
@@ -51,8 +52,8 @@ pub struct PeriodicJob {
     pub until_executed: bool,
     /// Their args, as JSON.
     pub args: String,
-    /// The newest slot that was fired or skipped, epoch s; `None` before the first.
-    pub last_slot: Option<i64>,
+    /// The newest slot that was fired or skipped, to the second; `None` before the first.
+    pub last_slot: Option<EpochSeconds>,
     /// True when it is switched off.
     pub disabled: bool,
     /// The job that holds an `until_executed` entry: it waits, runs, or is to be tried again.
@@ -194,7 +195,7 @@ impl PublishedJobs {
             args: entry.args.get().to_owned(),
             cron: entry.cron,
             class: entry.class,
-            last_slot: state.last_slot,
+            last_slot: state.last_slot.map(|slot| EpochSeconds::new(slot as f64)),
             disabled: state.disabled,
             running: state.running.map(Jid::from),
         });

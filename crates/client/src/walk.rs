@@ -181,7 +181,8 @@ impl Walk {
     ///
     /// # Errors
     /// When Redis does not take it.
-    pub async fn reschedule_next(&mut self, at: EpochSeconds) -> Result<Option<u64>, RedisError> {
+    pub async fn reschedule_next(&mut self, at: impl Into<EpochSeconds>) -> Result<Option<u64>, RedisError> {
+        let at = at.into();
         let Some(mut step) = self.look().await? else { return Ok(None) };
         // Those that were moved already come again where they are now, and count once.
         let (moved, matching): (Vec<_>, Vec<_>) = step.matching.into_iter().partition(|it| it.score == at);

@@ -117,9 +117,17 @@ impl NewJob {
     }
 
     /// When it is due, as a time and not as a delay; without, at once.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use cogworker_core::new_job::NewJob;
+    ///
+    /// let tomorrow = SystemTime::now() + Duration::from_secs(24 * 3600);
+    /// let job = NewJob::new("ReportJob").at(tomorrow);
+    /// ```
     #[must_use]
-    pub fn at(self, at: EpochSeconds) -> Self {
-        self.set("at", at)
+    pub fn at(self, at: impl Into<EpochSeconds>) -> Self {
+        self.set("at", at.into())
     }
 
     /// Its id; without, a random one.

@@ -159,7 +159,7 @@ fn attempts_process_info_and_work_are_written_as_recorded() -> Outcome {
         } else if key.starts_with("cogworker:workers:") {
             for text in value.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()) {
                 let work: Work = serde_json::from_str(text)?;
-                let run_at = EpochSeconds::new(work.run_at as f64 + 0.9);
+                let run_at = work.run_at.plus(std::time::Duration::from_millis(900));
                 let again = work_json(&work.queue, work.raw.get().as_bytes(), run_at);
                 assert_eq!(String::from_utf8(again)?, text);
             }

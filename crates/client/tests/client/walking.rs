@@ -1,6 +1,6 @@
 //! Going through a set by steps: what matches is listed, deleted, put back; the rest stays.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use cogworker_client::{ClearedSlice, EntryFilter, JobSet, SearchOrder};
@@ -157,6 +157,14 @@ async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_ne
             let there = redis.cli(&["ZCOUNT", "cogworker:schedule", &at.to_string(), &at.to_string()]);
             assert_eq!(there, 1250);
         }
+        // As the system's clock tells it.
+        let (at, mut count) = (UNIX_EPOCH + Duration::from_secs(500), 0);
+        let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
+        while let Some(rescheduled) = walk.reschedule_next(at).await? {
+            count += rescheduled;
+        }
+        assert_eq!(count, 1250);
+        assert_eq!(redis.cli(&["ZCOUNT", "cogworker:schedule", "500", "500"]), 1250);
         let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
         let mut killed = 0;
         while let Some(step) = walk.kill_next().await? {

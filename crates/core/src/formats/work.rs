@@ -15,8 +15,8 @@ pub struct Work {
     /// The job, as stored.
     #[serde(rename = "payload")]
     pub raw: Box<RawValue>,
-    /// When it started, whole epoch seconds.
-    pub run_at: i64,
+    /// When it started, to the second.
+    pub run_at: EpochSeconds,
 }
 
 /// The value to store: the job's raw bytes stand in it unchanged. A job that is not valid text

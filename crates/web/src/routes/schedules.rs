@@ -170,7 +170,7 @@ impl ScheduleRow {
             cron: job.cron.clone(),
             next,
             slot,
-            last_slot: job.last_slot.map(|slot| EpochSeconds::new(slot as f64)),
+            last_slot: job.last_slot,
             last_run,
             until_executed: job.until_executed,
             running: job.running.is_some(),
@@ -257,7 +257,7 @@ fn sort(rows: &mut [ScheduleRow], by: Sort) {
         Sort::NextRun => rows.sort_by_key(|row| far(row.slot.as_ref())),
         Sort::Class => {}
         Sort::LastRun => {
-            rows.sort_by_key(|row| Reverse(row.last_slot.map_or(i64::MIN, |at| at.as_f64() as i64)));
+            rows.sort_by_key(|row| Reverse(row.last_slot));
         }
     }
 }

@@ -160,7 +160,7 @@ impl RunningRow {
             queue: running.work.queue.clone(),
             identity: running.identity.clone(),
             slot: running.slot.clone(),
-            run_at: EpochSeconds::new(running.work.run_at as f64),
+            run_at: running.work.run_at,
             usual: None,
             percent: None,
             message: String::new(),
