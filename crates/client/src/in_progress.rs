@@ -20,7 +20,7 @@ pub struct InProgress {
     /// How many jobs it holds. `None` when its key holds something that is no list.
     pub size: Option<u64>,
     /// False when its presence has lapsed: it died, or has not reached Redis for a minute.
-    pub lives: bool,
+    pub is_alive: bool,
 }
 
 impl Client {
@@ -35,11 +35,11 @@ impl Client {
         let mut all = Vec::with_capacity(identities.len());
         for some in identities.chunks(BATCH_LIMIT) {
             let counts = scripts::count_inprogress(self.redis(), some).await?;
-            all.extend(some.iter().zip(counts).map(|(identity, (size, lives))| InProgress {
+            all.extend(some.iter().zip(counts).map(|(identity, (size, is_alive))| InProgress {
                 redis: self.redis().clone(),
                 identity: identity.clone(),
                 size,
-                lives,
+                is_alive,
             }));
         }
         Ok(all)

@@ -51,7 +51,7 @@ pub use client::Client;
 pub use cogworker_core::page::{Page, SearchOrder};
 pub use control::Control;
 pub use entry_filter::EntryFilter;
-pub use entry_ref::{EntryRef, NotAnEntryRef};
+pub use entry_ref::{EntryRef, NotAnEntryRefError};
 pub use error::{ClientError, JobFate};
 pub use in_progress::InProgress;
 pub use job_set::{Entry, JobSet, KilledAll, Requeued, RequeuedAll};

@@ -11,7 +11,7 @@ use crate::jid::Jid;
 use crate::job::Job;
 use crate::options::Retry;
 use crate::payload_edit::push_json_string;
-use crate::raw_job::{NotAJob, fields_of};
+use crate::raw_job::{NotAJobError, fields_of};
 use crate::time::EpochSeconds;
 
 /// Why a job cannot be pushed. Nothing was written.
@@ -41,7 +41,7 @@ pub enum NewJobError {
     Args(#[from] ArgsError),
     /// The text given as a whole job is none.
     #[error("push a job: {0}")]
-    NotAJob(#[from] NotAJob),
+    NotAJob(#[from] NotAJobError),
 }
 
 /// A job to push: an ordered list of top-level fields. The order is kept, so that what lands in

@@ -121,7 +121,7 @@ async fn run_now_pushes_one_ordinary_job_on_the_default_queue_webs_06() -> Outco
     let elsewhere = client.periodic().run_now_on(&pjid, "low").await?.ok_or("not pushed")?;
     assert!(queue(&redis, "low").iter().all(|job| job.contains(elsewhere.as_str())));
     assert_eq!(queue(&redis, "low").len(), 1);
-    let stopping = client.middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
+    let stopping = client.with_middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
     assert_eq!(stopping.periodic().run_now(&pjid).await?, None);
     assert_eq!(queue(&redis, "default").len(), 1);
     Ok(())
