@@ -11,6 +11,12 @@
 //! - [`failures`]: what fails, grouped by error.
 //! - [`ServerInfo`], [`WrongKey`]: whether Redis itself is as it should be.
 //! - [`history`]: which runs there were, to page through and to search.
+//!
+//! # Features
+//!
+//! - `otel`, off by default: a job carries the OpenTelemetry trace in which it is pushed, as a W3C `traceparent`, for the
+//!   `tracing` spans of a program with a `tracing-opentelemetry` layer. A worker with the feature of the same name goes on
+//!   with that trace.
 
 mod activity;
 mod batch;

@@ -21,7 +21,7 @@ pub enum Direction {
 ///
 /// let slow_mailers = HistoryQuery::new()
 ///     .all_of(Column::Class, [Condition::Contains("mailer".into())])
-///     .all_of(Column::Duration, [Condition::GreaterThan(1000.0)])
+///     .all_of(Column::Duration, [Condition::GreaterThan(1000.0)]) // milliseconds
 ///     .sort(Column::Duration, Direction::Descending)
 ///     .range(0, 50);
 /// ```

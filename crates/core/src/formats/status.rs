@@ -65,7 +65,7 @@ pub struct Status {
     pub error_class: Option<String>,
     /// The message of its last error.
     pub error_message: Option<String>,
-    /// How much of it is done, as it says itself.
+    /// How much of it is done, in percent (0 to 100), as it says itself.
     pub pct: Option<f64>,
     /// What it is doing, as it says itself.
     pub message: Option<String>,

@@ -229,8 +229,37 @@ impl Redis {
         }
     }
 
-    /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
-    /// can be mistaken for pub/sub messages: read them by a script that nests them).
+    /// Runs one command: for what a job or a page keeps in Redis besides. Keys go before the other arguments; in a cluster
+    /// the first of all decides which node is asked.
+    ///
+    /// ```no_run
+    /// use cogworker_core::redis::{Call, Redis, RedisError};
+    ///
+    /// # async fn example(redis: &Redis) -> Result<(), RedisError> {
+    /// let visits = redis.command("INCRBY", Call::new().key("visits").arg(2)).await?.int()?;
+    /// let name = redis.command("GET", Call::new().key("name")).await?.optional_text()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Hazard
+    ///
+    /// Never read an array of strings that somebody else chose (`LRANGE`, `ZRANGE`, `SMEMBERS`, `MGET`, `HGETALL`). The
+    /// connection takes an array that begins with `message`, `subscribe` or the like for news from a pub/sub channel: this
+    /// call never ends, and each later one, of Cogworker itself too, gets the reply to another. Arrays of two elements,
+    /// and those that begin with a number, are safe. Anything else is safe inside another array, as a script returns it:
+    ///
+    /// ```no_run
+    /// use cogworker_core::redis::{Call, Redis, RedisError};
+    ///
+    /// # async fn example(redis: &Redis) -> Result<(), RedisError> {
+    /// let script = "return { redis.call('LRANGE', KEYS[1], 0, -1) }";
+    /// let call = Call::new().arg(script).arg(1).arg("audit-log");
+    /// let lines = redis.command("EVAL", call).await?.array()?.remove(0).texts()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// In a cluster that script would be the first argument and lead to any node: there, read such arrays over a
+    /// connection of another client.
     ///
     /// # Errors
     ///

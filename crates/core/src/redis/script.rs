@@ -153,4 +153,4 @@ macro_rules! integer_args {
     };
 }
 
-integer_args!(i64 u64 u32 usize);
+integer_args!(i32 i64 u32 u64 usize);
