@@ -143,7 +143,8 @@ impl fmt::Display for MiddlewareError {
 }
 
 impl Error for MiddlewareError {
+    /// What lies beneath the middleware's error, which the message tells.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.0)
+        self.0.source()
     }
 }

@@ -38,10 +38,22 @@ pub enum NewJobError {
     },
     /// The args have no JSON form.
     #[error("push a job: {0}")]
-    Args(#[from] ArgsError),
+    Args(ArgsError),
     /// The text given as a whole job is none.
     #[error("push a job: {0}")]
-    NotAJob(#[from] NotAJobError),
+    NotAJob(NotAJobError),
+}
+
+impl From<ArgsError> for NewJobError {
+    fn from(error: ArgsError) -> Self {
+        Self::Args(error)
+    }
+}
+
+impl From<NotAJobError> for NewJobError {
+    fn from(error: NotAJobError) -> Self {
+        Self::NotAJob(error)
+    }
 }
 
 /// A job to push: an ordered list of top-level fields. The order is kept, so that what lands in
@@ -390,6 +402,13 @@ mod tests {
         for (mut job, text) in errors {
             assert_eq!(job.prepare(NOW).unwrap_err().to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_cause_that_the_message_tells_is_not_told_by_the_source_again() {
+        let error = NewJob::from_json("[1]").unwrap_err();
+        assert_eq!(error.to_string(), "push a job: expected a JSON object, got Array");
+        assert!(std::error::Error::source(&error).is_none());
     }
 
     #[test]

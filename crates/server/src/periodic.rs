@@ -19,7 +19,7 @@ pub enum PeriodicError {
         /// The class of its job.
         class: &'static str,
         /// What is wrong, and what to write instead.
-        source: CronError,
+        r#source: CronError,
     },
     /// Its job cannot be written.
     #[error("register {class}: failed to {source}")]
@@ -27,7 +27,7 @@ pub enum PeriodicError {
         /// The class of its job.
         class: &'static str,
         /// Why not.
-        source: NewJobError,
+        r#source: NewJobError,
     },
 }
 

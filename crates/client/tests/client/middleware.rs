@@ -128,8 +128,9 @@ async fn a_middlewares_error_reaches_the_caller_as_it_is_and_nothing_is_pushed()
     }));
     let check = |error: ClientError| -> Outcome {
         assert_eq!(error.to_string(), "pass a job through the client middleware: keep to the quota of 5");
-        let quota = error.source().and_then(|source| source.downcast_ref::<OverQuota>());
-        assert!(quota.is_some_and(|quota| quota.0 == 5));
+        assert!(error.source().is_none(), "the message has said it");
+        let ClientError::Middleware(error) = error else { return Err(error.into()) };
+        assert!(error.get_ref().downcast_ref::<OverQuota>().is_some_and(|quota| quota.0 == 5));
         Ok(())
     };
     check(client.push(NewJob::new("B")).await.err().ok_or("it was pushed")?)?;
