@@ -137,7 +137,7 @@ async fn a_bulk_push_that_fails_says_what_became_of_each_job() -> Outcome {
         let queues = ["one", second, "one", "three"];
         let mut jobs: Vec<NewJob> = queues.iter().map(|queue| NewJob::new("A").queue(queue)).collect();
         jobs.push(NewJob::new("A").at(EpochSeconds::new(5e9)));
-        jobs.into_iter().enumerate().map(|(at, job)| job.jid(&format!("j{at}"))).collect()
+        jobs.into_iter().enumerate().map(|(at, job)| job.jid(format!("j{at}"))).collect()
     };
     let jid = |jid: &str| Jid::from(jid.to_owned());
     let pushed = |name: &str| JobFate::Done(Some(jid(name)));

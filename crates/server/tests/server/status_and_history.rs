@@ -254,7 +254,7 @@ async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
     let client = cogworker_client::Client::connect(&RedisConfig::new(&site.redis.url())?).await?;
     let client = client.with_status(Duration::MAX).with_unique_lock_ttl(Duration::MAX);
     for number in [1, 2] {
-        let job = NewJob::of(&Numbered(number)).jid(&format!("j{number}")).set("unique", "until_executed");
+        let job = NewJob::of(&Numbered(number)).jid(format!("j{number}")).set("unique", "until_executed");
         client.push(job).await?;
     }
     reach("both ended", || (site.processed(), site.failed()) == (1, 1))?;
