@@ -244,9 +244,10 @@ impl Redis {
     /// # Hazard
     ///
     /// Never read an array of strings that somebody else chose (`LRANGE`, `ZRANGE`, `SMEMBERS`, `MGET`, `HGETALL`). The
-    /// connection takes an array that begins with `message`, `subscribe` or the like for news from a pub/sub channel: this
-    /// call never ends, and each later one, of Cogworker itself too, gets the reply to another. Arrays of two elements,
-    /// and those that begin with a number, are safe. Anything else is safe inside another array, as a script returns it:
+    /// connection takes an array that begins with `message`, `subscribe` or the like for news from a pub/sub channel: it is
+    /// dropped, and this call and those after it, Cogworker's own too, each get the reply to the next one, until one times
+    /// out and the connection is replaced. Arrays of two elements, and those that begin with a number, are safe. Anything
+    /// else is safe inside another array, as a script returns it:
     ///
     /// ```no_run
     /// use cogworker_core::redis::{Call, Redis, RedisError};
