@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cogworker_core::formats::{AttemptRecord, epoch_hour};
+use cogworker_core::formats::{ATTEMPTS_KEPT, AttemptRecord, epoch_hour};
 use cogworker_core::redis::{Call, RedisError};
 use cogworker_core::scripts;
 use cogworker_core::time::EpochSeconds;
@@ -54,9 +54,9 @@ impl Client {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn attempts(&self, jid: &str) -> Result<Vec<AttemptRecord>, RedisError> {
-        let newest_first =
-            scripts::page_list(self.redis(), self.redis().keys().job_attempts(jid), 0, 25).await?;
+    pub async fn attempts(&self, jid: impl AsRef<str>) -> Result<Vec<AttemptRecord>, RedisError> {
+        let key = self.redis().keys().job_attempts(jid.as_ref());
+        let newest_first = scripts::page_list(self.redis(), key, 0, ATTEMPTS_KEPT).await?;
         let records = newest_first.entries.iter().rev();
         Ok(records.filter_map(|record| serde_json::from_slice(record).ok()).collect())
     }
@@ -65,8 +65,8 @@ impl Client {
     ///
     /// # Errors
     /// When Redis does not take it.
-    pub async fn clear_attempts(&self, jid: &str) -> Result<(), RedisError> {
-        let call = Call::new().key(self.redis().keys().job_attempts(jid));
+    pub async fn clear_attempts(&self, jid: impl AsRef<str>) -> Result<(), RedisError> {
+        let call = Call::new().key(self.redis().keys().job_attempts(jid.as_ref()));
         self.redis().command("UNLINK", call).await.map(|_| ())
     }
 

@@ -102,7 +102,7 @@ impl Client {
 
     /// The client with one more [middleware](crate::middleware), inside those it has.
     #[must_use]
-    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+    pub fn with_middleware(mut self, middleware: impl Middleware) -> Self {
         let settings = self.settings_mut();
         settings.chain = settings.chain.iter().cloned().chain([Arc::new(middleware) as _]).collect();
         self

@@ -53,8 +53,8 @@ impl EntryFilter {
 
     /// Only the job with this id; there may be several.
     #[must_use]
-    pub fn jid(mut self, jid: &str) -> Self {
-        self.jid = Some(jid.to_owned());
+    pub fn jid(mut self, jid: impl AsRef<str>) -> Self {
+        self.jid = Some(jid.as_ref().to_owned());
         self
     }
 
@@ -189,13 +189,13 @@ impl EntryFilter {
                     (Some(SetKind::Dead), _) => Some(score),
                     (Some(SetKind::Retry), job) => job.and_then(|job| job.failed_at()),
                     (Some(SetKind::Schedule) | None, job) => {
-                        job.and_then(|job| job.number_field("created_at")).map(EpochSeconds::new)
+                        job.and_then(|job| job.field_as::<f64>("created_at")).map(EpochSeconds::new)
                     }
                 };
                 since.is_some_and(|since| now.since(since) > age)
             })
             && self.came_by.is_none_or(|moment| {
-                let field = |name| job.and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+                let field = |name| job.and_then(|job| job.field_as::<f64>(name)).map(EpochSeconds::new);
                 let came = match kind {
                     Some(SetKind::Dead) => Some(score),
                     Some(SetKind::Retry) => field("retried_at").or_else(|| field("failed_at")),
@@ -233,12 +233,12 @@ fn has_text(job: Option<&RawJob<'_>>, raw: &Bytes, text: &str, args_are_hidden: 
 }
 
 fn is_of_group(job: &RawJob<'_>, (error_class, message): &(String, String)) -> bool {
-    let field = |name| job.text_field(name).unwrap_or_default();
+    let field = |name| job.field_as::<String>(name).unwrap_or_default();
     field("error_class") == *error_class && message_pattern(&field("error_message")) == *message
 }
 
 fn has_error(job: &RawJob<'_>, part: &str) -> bool {
-    let field = |name| job.text_field(name).unwrap_or_default();
+    let field = |name| job.field_as::<String>(name).unwrap_or_default();
     format!("{}: {}", field("error_class"), field("error_message")).to_lowercase().contains(part)
 }
 

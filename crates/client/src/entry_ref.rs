@@ -23,7 +23,7 @@ pub struct EntryRef {
 /// A text that names no entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("name an entry by {0:?}: expected hash:place or hash:place:score")]
-pub struct NotAnEntryRef(String);
+pub struct NotAnEntryRefError(String);
 
 impl EntryRef {
     /// The entry with these bytes, seen behind `place` others that are taken or due before it; with the score that it
@@ -51,9 +51,9 @@ impl fmt::Display for EntryRef {
 }
 
 impl FromStr for EntryRef {
-    type Err = NotAnEntryRef;
+    type Err = NotAnEntryRefError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnEntryRef> {
+    fn from_str(text: &str) -> Result<Self, NotAnEntryRefError> {
         let read = || {
             let mut parts = text.splitn(3, ':');
             let hash = parts.next().filter(|hash| hash.len() == 40 && hash.bytes().all(is_hex))?;
@@ -65,7 +65,7 @@ impl FromStr for EntryRef {
             };
             Some(Self { hash: hash.to_owned(), place, score })
         };
-        read().ok_or_else(|| NotAnEntryRef(text.chars().take(100).collect()))
+        read().ok_or_else(|| NotAnEntryRefError(text.chars().take(100).collect()))
     }
 }
 

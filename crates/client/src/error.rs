@@ -14,7 +14,7 @@ pub enum ClientError {
     /// The job is not as it must be. Nothing was written.
     #[error(transparent)]
     Job(#[from] NewJobError),
-    /// A middleware failed, which is its source. Nothing was written.
+    /// A middleware failed; [`MiddlewareError::get_ref`] is its error. Nothing was written.
     #[error(transparent)]
     Middleware(#[from] MiddlewareError),
     /// Redis did not carry the call out, or its reply got lost: see
@@ -36,8 +36,8 @@ pub enum ClientError {
         /// What became of each job of the call, in order. Jobs go out queue by queue, so those that were
         /// pushed need not be the first ones.
         fates: Vec<JobFate>,
-        /// Why it stopped.
-        source: RedisError,
+        /// Why it stopped. The message tells it, so [`source`](std::error::Error::source) does not again.
+        r#source: RedisError,
     },
 }
 
@@ -85,5 +85,13 @@ mod tests {
         assert!(ClientError::from(lost()).fate_is_unknown());
         assert!(ClientError::Bulk { fates: vec![], source: lost() }.fate_is_unknown());
         assert!(!ClientError::from(RedisError::OutOfMemory("full".into())).fate_is_unknown());
+    }
+
+    #[test]
+    fn a_bulk_pushs_message_tells_its_cause_and_a_chain_of_causes_does_not_again() {
+        let source = RedisError::TimedOut("5 s".into());
+        let error = ClientError::Bulk { fates: vec![JobFate::Done(None), JobFate::NotPushed], source };
+        assert_eq!(error.to_string(), "push all jobs: after 1 of 2, failed to get redis' reply in time: 5 s");
+        assert!(std::error::Error::source(&error).is_none());
     }
 }

@@ -39,6 +39,7 @@ pub struct FailureCensus {
 
 /// How many jobs are retrying, and how many are dead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FailureCounts {
     /// Jobs that will be tried again.
     pub retrying: u64,

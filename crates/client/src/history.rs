@@ -30,10 +30,10 @@ pub const SEARCH_LIMIT: u64 = 10_000;
 pub const JID_SEARCH_LIMIT: u64 = 100_000;
 
 /// The most runs one page has (WEBH-11).
-pub const RUNS_PER_PAGE: usize = 1000;
+pub const RUNS_PER_PAGE: u64 = 1000;
 
 /// No history is longer; further on, Lua's numbers are no longer exact.
-const LAST_START: usize = 1 << 30;
+const LAST_START: u64 = 1 << 30;
 
 /// The most days [`History::daily`] goes back.
 const MOST_DAYS: u64 = 1000;
@@ -70,6 +70,7 @@ pub struct DayCount {
 
 impl DayCount {
     /// So many runs on a day.
+    #[doc(hidden)]
     pub fn new(day: String, success: u64, failed: u64) -> Self {
         Self { day, success, failed }
     }
@@ -100,8 +101,8 @@ impl History {
     pub async fn page(
         &self,
         status: Option<RunStatus>,
-        start: usize,
-        count: usize,
+        start: u64,
+        count: u64,
     ) -> Result<RunPage, RedisError> {
         self.slice(status, start, count, Direction::Descending).await
     }
@@ -109,8 +110,8 @@ impl History {
     async fn slice(
         &self,
         status: Option<RunStatus>,
-        start: usize,
-        count: usize,
+        start: u64,
+        count: u64,
         direction: Direction,
     ) -> Result<RunPage, RedisError> {
         let (start, count) = (start.min(LAST_START), count.min(RUNS_PER_PAGE));
@@ -119,7 +120,7 @@ impl History {
         let mut read = 0;
         loop {
             let step = walk.next(count - read).await?;
-            read += step.records.len();
+            read += step.records.len() as u64;
             runs.extend(step.records.iter().filter_map(|record| EndedRun::parse(record)));
             if step.is_last || read == count {
                 return Ok(RunPage { total: step.total, runs, is_complete: true });
@@ -149,7 +150,7 @@ impl History {
     /// # Errors
     /// When Redis cannot be read.
     pub async fn by_jid(&self, jid: impl AsRef<str>) -> Result<RunPage, RedisError> {
-        self.find(&HistoryQuery::new().jid(jid.as_ref()).range(0, RUNS_PER_PAGE)).await
+        self.find(&HistoryQuery::new().jid(jid).range(0, RUNS_PER_PAGE)).await
     }
 
     /// The counts of the last `days` UTC days (at most 1,000), today included, the oldest first. A day on

@@ -1,8 +1,9 @@
 //! What processes hold, those that have died too.
 
 use bytes::Bytes;
+use cogworker_core::page::Page;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, BATCH_LIMIT, Page};
+use cogworker_core::scripts::{self, BATCH_LIMIT};
 
 use crate::Client;
 
@@ -19,7 +20,7 @@ pub struct InProgress {
     /// How many jobs it holds. `None` when its key holds something that is no list.
     pub size: Option<u64>,
     /// False when its presence has lapsed: it died, or has not reached Redis for a minute.
-    pub lives: bool,
+    pub is_alive: bool,
 }
 
 impl Client {
@@ -34,11 +35,11 @@ impl Client {
         let mut all = Vec::with_capacity(identities.len());
         for some in identities.chunks(BATCH_LIMIT) {
             let counts = scripts::count_inprogress(self.redis(), some).await?;
-            all.extend(some.iter().zip(counts).map(|(identity, (size, lives))| InProgress {
+            all.extend(some.iter().zip(counts).map(|(identity, (size, is_alive))| InProgress {
                 redis: self.redis().clone(),
                 identity: identity.clone(),
                 size,
-                lives,
+                is_alive,
             }));
         }
         Ok(all)
@@ -50,7 +51,7 @@ impl InProgress {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Bytes>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Bytes>, RedisError> {
         let key = self.redis.keys().inprogress(&self.identity);
         scripts::page_list(&self.redis, key, skip, count).await
     }

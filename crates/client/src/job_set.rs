@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cogworker_core::locks::{JobLocks, lock_seconds};
+use cogworker_core::page::Page;
 use cogworker_core::payload_edit;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, EntrySource, Page, Requeue, RequeueStep, Step};
+use cogworker_core::scripts::{self, EntrySource, Requeue, RequeueStep, Step};
 use cogworker_core::time::EpochSeconds;
 
 use crate::queue::clear_entries;
@@ -63,6 +64,18 @@ pub struct RequeuedAll {
     pub error: Option<RedisError>,
 }
 
+/// What became of a request to move some entries into dead.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct KilledAll {
+    /// How many are in dead now.
+    pub killed: u64,
+    /// How many stay where they are, refused by dead.
+    pub left: u64,
+    /// Why dead refused the first of them.
+    pub error: Option<RedisError>,
+}
+
 impl JobSet {
     pub(crate) fn new(redis: Redis, kind: SetKind, unique_lock_ttl: Duration) -> Self {
         Self { redis, kind, unique_lock_ttl }
@@ -98,11 +111,11 @@ impl JobSet {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Entry>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Entry>, RedisError> {
         let newest_first = matches!(self.kind, SetKind::Dead);
         let page = scripts::page_set(&self.redis, self.key(), skip, count, newest_first).await?;
         let entries = page.entries.into_iter().map(|(raw, score)| Entry { raw, score }).collect();
-        Ok(Page { total: page.total, entries })
+        Ok(Page::new(page.total, entries))
     }
 
     /// Puts an entry on its queue now, once, however often it is asked for (CLAIM-04). A unique job whose
@@ -143,7 +156,7 @@ impl JobSet {
         let (mut unwanted, mut unseen) = (0, None);
         loop {
             // Those that stay come first in what is left.
-            let Page { total, mut entries } =
+            let Page { total, mut entries, .. } =
                 scripts::peek_entries(&self.redis, &self.source(), all.left + unwanted).await?;
             let remaining: u64 = unseen.unwrap_or(total);
             entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
@@ -196,9 +209,9 @@ impl JobSet {
         Ok(deleted == [true])
     }
 
-    /// Moves an entry into dead as it is, where it stays until it is put back or has been there long enough, and frees
-    /// its job's locks. It was no attempt: nothing is counted, and no death hook runs. False when it was not there any
-    /// more, or is in dead already.
+    /// Moves an entry into dead as it is, where it stays until somebody retries or deletes it, and frees its job's locks.
+    /// It was no attempt: nothing is counted, and no death hook runs. False when it was not there any more, or is in dead
+    /// already.
     ///
     /// # Errors
     /// When Redis does not take it; the entry then stays where it is.
@@ -223,8 +236,8 @@ impl JobSet {
     ///
     /// # Errors
     /// When Redis does not take it.
-    pub async fn reschedule(&self, raw: &Bytes, at: EpochSeconds) -> Result<bool, RedisError> {
-        Ok(self.reschedule_entries(std::slice::from_ref(raw), at).await? == [true])
+    pub async fn reschedule(&self, raw: &Bytes, at: impl Into<EpochSeconds>) -> Result<bool, RedisError> {
+        Ok(self.reschedule_entries(std::slice::from_ref(raw), at.into()).await? == [true])
     }
 
     pub(crate) async fn reschedule_entries(

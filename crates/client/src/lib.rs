@@ -11,6 +11,12 @@
 //! - [`failures`]: what fails, grouped by error.
 //! - [`ServerInfo`], [`WrongKey`]: whether Redis itself is as it should be.
 //! - [`history`]: which runs there were, to page through and to search.
+//!
+//! # Features
+//!
+//! - `otel`, off by default: a job carries the OpenTelemetry trace in which it is pushed, as a W3C `traceparent`, for the
+//!   `tracing` spans of a program with a `tracing-opentelemetry` layer. A worker with the feature of the same name goes on
+//!   with that trace.
 
 mod activity;
 mod batch;
@@ -48,13 +54,13 @@ mod wrong_keys;
 pub use activity::HourCount;
 pub use client::Client;
 #[doc(inline)]
-pub use cogworker_core::{Page, SearchOrder};
+pub use cogworker_core::page::{Page, SearchOrder};
 pub use control::Control;
 pub use entry_filter::EntryFilter;
-pub use entry_ref::{EntryRef, NotAnEntryRef};
+pub use entry_ref::{EntryRef, NotAnEntryRefError};
 pub use error::{ClientError, JobFate};
 pub use in_progress::InProgress;
-pub use job_set::{Entry, JobSet, Requeued, RequeuedAll};
+pub use job_set::{Entry, JobSet, KilledAll, Requeued, RequeuedAll};
 pub use periodic::{PeriodicEntries, PeriodicJob, PublishedJobs};
 pub use process_states::ProcessState;
 pub use processes::{Process, RunningJob};

@@ -1,6 +1,6 @@
 //! Middleware around a push: code that sees each job before it is pushed, and may change or stop it.
 //!
-//! Register with [`Client::middleware`](crate::Client::middleware). The first one registered is the
+//! Register with [`Client::with_middleware`](crate::Client::with_middleware). The first one registered is the
 //! outermost. Each is called once for every job of a push, in bulk pushes too, with all defaults filled in.
 //!
 //! A push is carried out after the whole chain has returned, since the jobs of a bulk push go out
@@ -18,9 +18,9 @@
 //!
 //! # fn example(client: cogworker_client::Client) -> cogworker_client::Client {
 //! let client = client
-//!     .middleware(middleware::from_fn(tag))
-//!     .middleware(middleware::from_fn(|job: NewJob, next: Next| async move {
-//!         if job.text_field("queue").as_deref() == Some("mail") {
+//!     .with_middleware(middleware::from_fn(tag))
+//!     .with_middleware(middleware::from_fn(|job: NewJob, next: Next| async move {
+//!         if job.field_as::<String>("queue").as_deref() == Some("mail") {
 //!             return Ok(None); // stopped: `push` gives `None` and writes nothing
 //!         }
 //!         next.run(job).await
@@ -143,7 +143,8 @@ impl fmt::Display for MiddlewareError {
 }
 
 impl Error for MiddlewareError {
+    /// What lies beneath the middleware's error, which the message tells.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.0)
+        self.0.source()
     }
 }

@@ -8,6 +8,7 @@ use cogworker_core::keys::KeyType;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::{Call, RedisError};
 use cogworker_core::scripts::{self, EntryState};
+use cogworker_core::time::EpochSeconds;
 
 use crate::{Client, ClientError};
 
@@ -51,8 +52,8 @@ pub struct PeriodicJob {
     pub until_executed: bool,
     /// Their args, as JSON.
     pub args: String,
-    /// The newest slot that was fired or skipped, epoch s; `None` before the first.
-    pub last_slot: Option<i64>,
+    /// The newest slot that was fired or skipped, to the second; `None` before the first.
+    pub last_slot: Option<EpochSeconds>,
     /// True when it is switched off.
     pub disabled: bool,
     /// The job that holds an `until_executed` entry: it waits, runs, or is to be tried again.
@@ -106,7 +107,7 @@ impl PeriodicEntries {
         let (mut pjids, mut cursor) = (BTreeSet::new(), Some(0));
         while let Some(from) = cursor {
             let key = redis.keys().periodic_schedule();
-            let step = scripts::scan_members(redis, key, KeyType::Hash, from, SLICE).await?;
+            let step = scripts::scan_members(redis, key, KeyType::Hash, from, SLICE as u64).await?;
             pjids.extend(step.found);
             cursor = step.next;
         }
@@ -145,14 +146,18 @@ impl PeriodicEntries {
     /// # Errors
     /// When the entry cannot be read, and as [`perform_async`](Client::perform_async).
     pub async fn run_now(&self, pjid: &str) -> Result<Option<Jid>, ClientError> {
-        self.run_now_on(pjid, None).await
+        self.push_now(pjid, None).await
     }
 
     /// [`run_now`](Self::run_now), onto another queue: an entry does not say which one its class names.
     ///
     /// # Errors
     /// As [`run_now`](Self::run_now).
-    pub async fn run_now_on(&self, pjid: &str, queue: Option<&str>) -> Result<Option<Jid>, ClientError> {
+    pub async fn run_now_on(&self, pjid: &str, queue: &str) -> Result<Option<Jid>, ClientError> {
+        self.push_now(pjid, Some(queue)).await
+    }
+
+    async fn push_now(&self, pjid: &str, queue: Option<&str>) -> Result<Option<Jid>, ClientError> {
         let redis = self.client.redis();
         let call = Call::new().key(redis.keys().periodic_schedule()).arg(pjid);
         // An entry that vanishes before the push was there when it was asked for: nothing is decided by
@@ -190,7 +195,7 @@ impl PublishedJobs {
             args: entry.args.get().to_owned(),
             cron: entry.cron,
             class: entry.class,
-            last_slot: state.last_slot,
+            last_slot: state.last_slot.map(|slot| EpochSeconds::new(slot as f64)),
             disabled: state.disabled,
             running: state.running.map(Jid::from),
         });

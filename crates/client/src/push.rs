@@ -1,10 +1,11 @@
 //! Pushing jobs.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use cogworker_core::jid::Jid;
 use cogworker_core::job::Job;
 use cogworker_core::new_job::{NewJob, Prepared};
+use cogworker_core::time::EpochSeconds;
 
 use crate::batch::{Batch, Fate, Ready};
 use crate::middleware::{MiddlewareError, Next};
@@ -34,8 +35,12 @@ impl Client {
     ///
     /// # Errors
     /// As [`perform_async`](Self::perform_async).
-    pub async fn perform_at<J: Job>(&self, when: SystemTime, job: &J) -> Result<Option<Jid>, ClientError> {
-        self.push(NewJob::of(job).at(when.into())).await
+    pub async fn perform_at<J: Job>(
+        &self,
+        when: impl Into<EpochSeconds>,
+        job: &J,
+    ) -> Result<Option<Jid>, ClientError> {
+        self.push(NewJob::of(job).at(when)).await
     }
 
     /// Pushes a job of any class, known here or not, with any fields (PUSH-08, PUSH-09).

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use cogworker_core::page::Page;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::{Call, Redis, RedisError};
-use cogworker_core::scripts::{self, EntrySource, Page, QueueState};
+use cogworker_core::scripts::{self, EntrySource, QueueState};
 use cogworker_core::time::EpochSeconds;
 
 use crate::Client;
@@ -87,7 +88,7 @@ impl Queue {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn page(&self, skip: usize, count: usize) -> Result<Page<Bytes>, RedisError> {
+    pub async fn page(&self, skip: u64, count: u64) -> Result<Page<Bytes>, RedisError> {
         scripts::page_list(&self.redis, self.redis.keys().queue(&self.name), skip, count).await
     }
 
@@ -139,7 +140,7 @@ pub(crate) async fn clear_entries(redis: &Redis, source: &EntrySource) -> Result
     // What comes meanwhile stays, or a busy queue would never be cleared.
     let mut left = None;
     loop {
-        let Page { total, mut entries } = scripts::peek_entries(redis, source, 0).await?;
+        let Page { total, mut entries, .. } = scripts::peek_entries(redis, source, 0).await?;
         let remaining: u64 = left.unwrap_or(total);
         entries.truncate(usize::try_from(remaining).unwrap_or(usize::MAX));
         if entries.is_empty() {

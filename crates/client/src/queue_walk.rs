@@ -1,8 +1,9 @@
 //! Going through a queue in steps and deleting what matches, while jobs are pushed and taken.
 
 use bytes::Bytes;
+use cogworker_core::page::Page;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, Page};
+use cogworker_core::scripts;
 use cogworker_core::time::EpochSeconds;
 
 use crate::{EntryFilter, EntryRef, Queue};
@@ -71,7 +72,8 @@ impl QueueWalk {
         }
         let source = self.queue.source();
         let skip = self.kept - u64::from(self.last_kept.is_some());
-        let Page { total, mut entries } = scripts::peek_entries(self.queue.redis(), &source, skip).await?;
+        let Page { total, mut entries, .. } =
+            scripts::peek_entries(self.queue.redis(), &source, skip).await?;
         if let Some(last) = &self.last_kept {
             if entries.first() != Some(last) {
                 self.find_place().await?;

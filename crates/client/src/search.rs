@@ -1,11 +1,10 @@
 //! Looking through queues and sets for jobs of one kind, in steps.
 
 use bytes::Bytes;
+use cogworker_core::page::SearchOrder;
 use cogworker_core::redis::{Redis, RedisError};
 use cogworker_core::scripts::{self, EntrySource};
 use cogworker_core::time::EpochSeconds;
-
-use cogworker_core::SearchOrder;
 
 use crate::{EntryFilter, EntryRef, JobSet, Queue, RunningJob};
 
@@ -43,12 +42,13 @@ pub struct SearchPage {
 
 impl SearchPage {
     /// The same, of jobs that run: their place is that in `running`.
+    #[doc(hidden)]
     pub fn of_running(running: &[RunningJob], filter: &EntryFilter, skip: u64, most: u64) -> Self {
         let total = running.len() as u64;
         let (skip, most) = (skip.min(total), most.min(total));
         let mut page = Self { total, looked_at: most.min(total - skip), found: Vec::new() };
         for (place, job) in running.iter().enumerate().skip(skip as usize).take(most as usize) {
-            let raw = Bytes::copy_from_slice(job.work.payload.get().as_bytes());
+            let raw = Bytes::copy_from_slice(job.work.raw.get().as_bytes());
             if filter.is_met_by(&raw) {
                 let place = place as u64;
                 page.found.push(Found { place, entry: EntryRef::new(&raw, place, None), raw, score: None });
@@ -117,9 +117,10 @@ async fn search(
             if !is_meant(&it.entry, it.score.unwrap_or(EpochSeconds::EPOCH)) {
                 continue;
             }
-            let from_next = match order {
-                SearchOrder::NextFirst => it.place,
-                SearchOrder::LastFirst => step.total.saturating_sub(it.place + 1),
+            let from_next = if order == SearchOrder::LastFirst {
+                step.total.saturating_sub(it.place + 1)
+            } else {
+                it.place
             };
             let entry = EntryRef::new(&it.entry, from_next, it.score);
             page.found.push(Found { place: it.place, entry, raw: it.entry, score: it.score });

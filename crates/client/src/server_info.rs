@@ -32,7 +32,7 @@ pub struct ServerInfo {
     pub last_save: Option<EpochSeconds>,
     /// How many changes no snapshot has.
     pub unsaved_changes: Option<u64>,
-    /// How far its clock is ahead of this machine's, s.
+    /// How far its clock is ahead of this machine's, in seconds; negative when it is behind.
     pub clock_ahead: f64,
     /// How long it took to answer.
     pub round_trip: Duration,

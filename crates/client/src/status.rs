@@ -53,9 +53,9 @@ impl Client {
     ///
     /// # Errors
     /// When Redis cannot be read.
-    pub async fn statuses(&self, jids: &[String]) -> Result<Vec<Option<Status>>, RedisError> {
+    pub async fn statuses(&self, jids: &[impl AsRef<str>]) -> Result<Vec<Option<Status>>, RedisError> {
         let some = &jids[..jids.len().min(scripts::BATCH_LIMIT)];
-        let keys = some.iter().map(|jid| self.redis().keys().status(jid)).collect();
+        let keys = some.iter().map(|jid| self.redis().keys().status(jid.as_ref())).collect();
         let mut statuses: Vec<_> =
             scripts::list_hashes(self.redis(), keys).await?.into_iter().map(Status::from_fields).collect();
         statuses.resize_with(jids.len(), || None);

@@ -11,7 +11,7 @@ const TRACEPARENT: &str = "traceparent";
 /// Notes the trace of the current span, if there is one. A job that names a trace already, such as one
 /// that is pushed once more, keeps it.
 pub(crate) fn put_into(job: &mut NewJob) {
-    if job.get(TRACEPARENT).is_some() {
+    if job.field(TRACEPARENT).is_some() {
         return;
     }
     let context = tracing::Span::current().context();

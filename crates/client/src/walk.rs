@@ -7,7 +7,7 @@ use cogworker_core::time::EpochSeconds;
 
 use crate::EntryRef;
 use crate::entry_filter::EntryFilter;
-use crate::job_set::{Entry, JobSet, RequeuedAll};
+use crate::job_set::{Entry, JobSet, KilledAll, RequeuedAll};
 
 /// A way through a [`JobSet`], by score. Each step is one or two calls of bounded size, and an error leaves
 /// the walk where it was: [`looked_at`](Self::looked_at) tells how far it got, and the next step goes on there.
@@ -156,31 +156,33 @@ impl Walk {
         Ok(Some(all))
     }
 
-    /// Moves the next entries that match into dead, as [`JobSet::kill`] does: how many it moved, and why dead refused
-    /// the first that stays. `None` at the end.
+    /// Moves the next entries that match into dead, as [`JobSet::kill`] does; `None` at the end.
     ///
     /// # Errors
     /// When Redis cannot be reached.
-    pub async fn kill_next(&mut self) -> Result<Option<(u64, Option<RedisError>)>, RedisError> {
+    pub async fn kill_next(&mut self) -> Result<Option<KilledAll>, RedisError> {
         let Some(step) = self.look().await? else { return Ok(None) };
         let entries: Vec<Bytes> = step.matching.iter().map(|entry| entry.entry.clone()).collect();
-        let (mut gone, mut killed, mut why) = (Vec::new(), 0, None);
+        let mut all = KilledAll { killed: 0, left: 0, error: None };
+        let mut gone = Vec::new();
         if !entries.is_empty() {
             let (steps, error) = self.set.kill_entries(&entries).await?;
-            killed = steps.iter().filter(|step| **step == Step::Applied).count() as u64;
+            let count = |wanted| steps.iter().filter(|step| **step == wanted).count() as u64;
+            (all.killed, all.left) = (count(Step::Applied), count(Step::Failed));
             let places = step.matching.iter().map(|entry| entry.place).zip(steps);
             gone = places.filter(|(_, step)| *step != Step::Failed).map(|(place, _)| place).collect();
-            why = error;
+            all.error = error;
         }
         self.pass(step, |place| gone.binary_search(&place).is_err());
-        Ok(Some((killed, why)))
+        Ok(Some(all))
     }
 
     /// Gives the next entries that match the time `at`, the same in each step; how many there were. `None` at the end.
     ///
     /// # Errors
     /// When Redis does not take it.
-    pub async fn reschedule_next(&mut self, at: EpochSeconds) -> Result<Option<u64>, RedisError> {
+    pub async fn reschedule_next(&mut self, at: impl Into<EpochSeconds>) -> Result<Option<u64>, RedisError> {
+        let at = at.into();
         let Some(mut step) = self.look().await? else { return Ok(None) };
         // Those that were moved already come again where they are now, and count once.
         let (moved, matching): (Vec<_>, Vec<_>) = step.matching.into_iter().partition(|it| it.score == at);

@@ -49,8 +49,9 @@ impl Client {
             }
             let mut cursor = Some(0);
             while let Some(from) = cursor {
+                let registry = registry.clone();
                 let step =
-                    scripts::scan_members(self.redis(), registry.clone(), kind, from, BATCH_LIMIT).await?;
+                    scripts::scan_members(self.redis(), registry, kind, from, BATCH_LIMIT as u64).await?;
                 let listed: Vec<_> = step.found.iter().flat_map(|name| keys_of(keys, name)).collect();
                 self.check(&listed, &mut wrong).await?;
                 cursor = step.next;

@@ -83,14 +83,14 @@ impl Cron {
         Ok(Self { text: text.to_owned(), slots: Slots { calendar, clock } })
     }
 
-    /// The newest slot that is not after `now`.
+    /// The newest slot that is not after `now`, in epoch seconds.
     ///
     /// `None` only beyond the years that dates are known for (1 to 4999).
     pub fn previous(&self, now: EpochSeconds) -> Option<i64> {
         self.slots.at_or_before(whole(now))
     }
 
-    /// The first slot after `after`.
+    /// The first slot after `after`, in epoch seconds.
     ///
     /// `None` only beyond the years that dates are known for (1 to 4999).
     pub fn next(&self, after: EpochSeconds) -> Option<i64> {

@@ -61,29 +61,34 @@ impl Failure {
     }
 
     /// The message, as far as it is stored (RETRY-11).
+    #[doc(hidden)]
     pub fn limited_message(&self) -> &str {
         limited(&self.message, MESSAGE_LIMIT)
     }
 
     /// A job whose process died too often while it ran (DEAD-11, DEATH-07).
+    #[doc(hidden)]
     pub fn process_died(max_orphanings: u32) -> Self {
         let message = format!("orphaned more than {max_orphanings} times: its process died each time");
         Self::new("Cogworker::ProcessDied", message)
     }
 
     /// A job that panicked.
+    #[doc(hidden)]
     pub fn panic(message: &str, place: Option<&str>) -> Self {
         let backtrace = place.map(|place| vec![format!("panicked at {place}")]).unwrap_or_default();
         Self { class: "Panic".into(), message: message.into(), backtrace }
     }
 
     /// Args that do not fit the job's type.
+    #[doc(hidden)]
     pub fn bad_args(message: &str) -> Self {
         Self::new("ArgumentError", message)
     }
 
     /// A class without a handler here. The message begins as the gem's and names the nearest
     /// known classes.
+    #[doc(hidden)]
     pub fn unknown_class<'a>(class: &str, known: impl Iterator<Item = &'a str>) -> Self {
         let mut near: Vec<(usize, &str)> = known
             .filter_map(|name| {

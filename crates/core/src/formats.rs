@@ -13,9 +13,8 @@ mod work;
 
 pub use attempts::{ATTEMPTS_KEPT, ATTEMPTS_TTL, AttemptOutcome, AttemptRecord};
 pub use durations::{DURATION_BOUNDS, Durations, RunTime};
-pub use periodic_entry::PeriodicEntry;
 #[doc(hidden)]
-pub use periodic_entry::periodic_entry_json;
+pub use periodic_entry::{PeriodicEntry, periodic_entry_json};
 pub use process::{PRESENCE_TTL, ProcessInfo};
 pub use run::{EndedRun, RunStatus};
 #[doc(hidden)]
@@ -35,6 +34,7 @@ use crate::time::EpochSeconds;
 pub const THROUGHPUT_TTL: Duration = Duration::from_secs(25 * 3600);
 
 /// The number of the hour, as in the throughput keys (CNT-01).
+#[doc(hidden)]
 pub fn epoch_hour(time: EpochSeconds) -> u64 {
     (time.as_f64().max(0.0) / 3600.0) as u64
 }

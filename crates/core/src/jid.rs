@@ -1,13 +1,27 @@
 //! Job ids and other random names.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A job's id: 24 lower-case hex characters, unless the caller brought its own (PUSH-14).
 /// Cheap to clone.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use cogworker_core::jid::Jid;
+///
+/// let jid: Jid = "c0ffee".parse()?;
+/// assert_eq!(jid, "c0ffee");
+/// let names = HashMap::from([(jid, "import")]);
+/// assert_eq!(names.get("c0ffee"), Some(&"import")); // a map by jid is asked with any text
+/// # Ok::<_, std::convert::Infallible>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Jid(Arc<str>);
 
@@ -35,6 +49,27 @@ impl From<String> for Jid {
     }
 }
 
+impl From<Jid> for String {
+    fn from(jid: Jid) -> Self {
+        jid.as_str().to_owned()
+    }
+}
+
+impl FromStr for Jid {
+    type Err = Infallible;
+
+    /// Any text may be an id.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.into())
+    }
+}
+
+impl Borrow<str> for Jid {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl AsRef<str> for Jid {
     fn as_ref(&self) -> &str {
         &self.0
@@ -44,6 +79,12 @@ impl AsRef<str> for Jid {
 impl PartialEq<str> for Jid {
     fn eq(&self, other: &str) -> bool {
         &*self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Jid {
+    fn eq(&self, other: &&str) -> bool {
+        &*self.0 == *other
     }
 }
 
@@ -81,6 +122,7 @@ thread_local! {
 ///
 /// Should the operating system refuse randomness, a seeded generator takes its place: such names
 /// are still distinct, but could be guessed.
+#[doc(hidden)]
 pub fn random_hex(bytes: usize) -> String {
     let bytes = bytes.min(32);
     POOL.with_borrow_mut(|pool| {

@@ -10,6 +10,7 @@ mod key_type;
 use std::fmt;
 use std::sync::Arc;
 
+#[doc(hidden)]
 pub use glob::escape_glob;
 pub use key_type::KeyType;
 
@@ -39,6 +40,7 @@ impl fmt::Debug for KeySpace {
 }
 
 /// What the name of a quarantined key tells.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuarantineName {
     /// The key it was.
@@ -199,8 +201,9 @@ impl KeySpace {
     }
 
     /// What each key without a variable part must hold, as far as it is guarded (GUARD-09).
-    pub fn guarded(&self) -> [(Key, KeyType); 15] {
-        [
+    #[doc(hidden)]
+    pub fn guarded(&self) -> Vec<(Key, KeyType)> {
+        vec![
             (self.queues(), KeyType::Set),
             (self.processes(), KeyType::Set),
             (self.inprogress_identities(), KeyType::Set),
@@ -221,6 +224,7 @@ impl KeySpace {
 
     /// Where `key` goes when it holds the wrong type. `hex8` tells two moves in one millisecond
     /// apart (GUARD-06, GUARD-09).
+    #[doc(hidden)]
     pub fn quarantine(&self, key: &str, epoch_ms: u64, hex8: &str) -> Key {
         let name = key.strip_prefix(&*self.prefix).unwrap_or(key);
         self.spell(QUARANTINE, &[name, ":", &epoch_ms.to_string(), ":", hex8])
@@ -228,6 +232,7 @@ impl KeySpace {
 
     /// The inverse of [`quarantine`](Self::quarantine). Read from the end, so that a key is never
     /// taken for another one whose name only starts the same (GUARD-08).
+    #[doc(hidden)]
     pub fn parse_quarantine(&self, copy: &str) -> Option<QuarantineName> {
         let (rest, hex8) = copy.strip_prefix(&*self.prefix)?.strip_prefix(QUARANTINE)?.rsplit_once(':')?;
         let (name, epoch_ms) = rest.rsplit_once(':')?;
@@ -240,6 +245,7 @@ impl KeySpace {
     }
 
     /// A `SCAN` pattern for everything that was moved away.
+    #[doc(hidden)]
     pub fn quarantine_pattern(&self) -> String {
         escape_glob(&self.prefix) + QUARANTINE + "*"
     }

@@ -5,9 +5,20 @@
 //! script.
 //!
 //! - What a job is: [`job`], [`options`], [`args`], [`new_job`] (before the push), [`raw_job`] (as stored), [`jid`].
-//! - What becomes of it: [`failure`], [`retry`], [`formats`].
-//! - When it is due again and again: `cron`, with the feature of that name.
+//! - When: [`time`], the points in time that jobs carry.
+#![cfg_attr(feature = "cron", doc = "- When it is due again and again: [`cron`].")]
+#![cfg_attr(
+    not(feature = "cron"),
+    doc = "- When it is due again and again: `cron`, with the feature of that name."
+)]
+//! - What becomes of it: [`failure`], [`retry`], [`formats`], and [`history_limits`] of what is kept.
+//! - What a queue or a set holds, in parts: [`page`].
 //! - Redis: [`redis_config`], [`redis`], [`keys`].
+//!
+//! # Features
+//!
+//! - `cron`, off by default: when periodic entries are due, with the time zones' rules. Workers need it, a program that only
+//!   pushes does not.
 //!
 //! The modules that the documentation does not show, the scripts among them, are for Cogworker's other crates alone: they
 //! may change in any release.
@@ -21,6 +32,7 @@ pub mod digest;
 pub mod edit_distance;
 pub mod failure;
 pub mod formats;
+pub mod history_limits;
 pub mod jid;
 pub mod job;
 pub mod keys;
@@ -28,6 +40,7 @@ pub mod keys;
 pub mod locks;
 pub mod new_job;
 pub mod options;
+pub mod page;
 #[doc(hidden)]
 pub mod payload_edit;
 pub mod raw_job;
@@ -39,5 +52,3 @@ pub mod scripts;
 pub mod time;
 #[doc(hidden)]
 pub mod unparseable;
-
-pub use scripts::{HistoryLimits, Page, SearchOrder};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::args::{self, ArgsError};
@@ -10,7 +11,7 @@ use crate::jid::Jid;
 use crate::job::Job;
 use crate::options::Retry;
 use crate::payload_edit::push_json_string;
-use crate::raw_job::{NotAJob, fields_of};
+use crate::raw_job::{NotAJobError, fields_of};
 use crate::time::EpochSeconds;
 
 /// Why a job cannot be pushed. Nothing was written.
@@ -37,10 +38,22 @@ pub enum NewJobError {
     },
     /// The args have no JSON form.
     #[error("push a job: {0}")]
-    Args(#[from] ArgsError),
+    Args(ArgsError),
     /// The text given as a whole job is none.
     #[error("push a job: {0}")]
-    NotAJob(#[from] NotAJob),
+    NotAJob(NotAJobError),
+}
+
+impl From<ArgsError> for NewJobError {
+    fn from(error: ArgsError) -> Self {
+        Self::Args(error)
+    }
+}
+
+impl From<NotAJobError> for NewJobError {
+    fn from(error: NotAJobError) -> Self {
+        Self::NotAJob(error)
+    }
 }
 
 /// A job to push: an ordered list of top-level fields. The order is kept, so that what lands in
@@ -50,7 +63,7 @@ pub enum NewJobError {
 /// use cogworker_core::new_job::NewJob;
 ///
 /// let job = NewJob::new("GreetingJob").args(["world"]).queue("low").set("tags", ["api"]);
-/// assert_eq!(job.get("queue").map(|raw| raw.get()), Some(r#""low""#));
+/// assert_eq!(job.field("queue").map(|raw| raw.get()), Some(r#""low""#));
 /// ```
 #[derive(Debug, Clone)]
 pub struct NewJob {
@@ -116,15 +129,23 @@ impl NewJob {
     }
 
     /// When it is due, as a time and not as a delay; without, at once.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    /// use cogworker_core::new_job::NewJob;
+    ///
+    /// let tomorrow = SystemTime::now() + Duration::from_secs(24 * 3600);
+    /// let job = NewJob::new("ReportJob").at(tomorrow);
+    /// ```
     #[must_use]
-    pub fn at(self, at: EpochSeconds) -> Self {
-        self.set("at", at)
+    pub fn at(self, at: impl Into<EpochSeconds>) -> Self {
+        self.set("at", at.into())
     }
 
     /// Its id; without, a random one.
     #[must_use]
-    pub fn jid(self, jid: &str) -> Self {
-        self.set("jid", jid)
+    pub fn jid(self, jid: impl AsRef<str>) -> Self {
+        self.set("jid", jid.as_ref())
     }
 
     /// Any top-level field. A value that has no JSON form is reported when the job is pushed.
@@ -141,17 +162,26 @@ impl NewJob {
 
     /// True when it has a unique lock (UNIQ-01).
     pub fn is_unique(&self) -> bool {
-        self.get("unique").and_then(text_of).as_deref() == Some("until_executed")
+        self.field("unique").and_then(text_of).as_deref() == Some("until_executed")
     }
 
     /// A field's JSON, as it will be stored.
-    pub fn get(&self, key: &str) -> Option<&RawValue> {
+    pub fn field(&self, key: &str) -> Option<&RawValue> {
         self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
     }
 
-    /// A field that is a text.
-    pub fn text_field(&self, key: &str) -> Option<String> {
-        text_of(self.get(key)?).map(Cow::into_owned)
+    /// A field's value; `None` when there is none, or one of another type.
+    ///
+    /// ```
+    /// use cogworker_core::new_job::NewJob;
+    ///
+    /// let job = NewJob::new("GreetingJob").queue("low").set("tenant", 7);
+    /// assert_eq!(job.field_as::<String>("queue").as_deref(), Some("low"));
+    /// assert_eq!(job.field_as::<u32>("tenant"), Some(7));
+    /// assert_eq!(job.field_as::<u32>("queue"), None);
+    /// ```
+    pub fn field_as<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        serde_json::from_str(self.field(key)?.get()).ok()
     }
 
     /// Sets a field to exactly this JSON; a new field comes last.
@@ -177,6 +207,7 @@ impl NewJob {
     ///
     /// # Errors
     /// Names the field that is not as it must be.
+    #[doc(hidden)]
     pub fn prepare(&mut self, now: EpochSeconds) -> Result<Prepared, NewJobError> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
@@ -214,10 +245,10 @@ impl NewJob {
                 "default".to_owned()
             }
         };
-        if self.get("retry").is_none() {
+        if self.field("retry").is_none() {
             self.fill("retry", &true)?;
         }
-        if self.get("created_at").is_none() {
+        if self.field("created_at").is_none() {
             self.fill("created_at", &now)?;
         }
         Ok(Prepared { jid, queue, at })
@@ -225,7 +256,7 @@ impl NewJob {
 
     /// A field that is there and not null, which is as good as absent.
     fn present(&self, key: &str) -> Option<&RawValue> {
-        self.get(key).filter(|raw| raw.get() != "null")
+        self.field(key).filter(|raw| raw.get() != "null")
     }
 
     /// A field that must be a text that is not empty.
@@ -246,6 +277,7 @@ impl NewJob {
 
     /// The job as stored. `enqueued_at` is added for one that goes onto a queue, not for one
     /// that is scheduled.
+    #[doc(hidden)]
     pub fn payload(&self, enqueued_at: Option<EpochSeconds>) -> Vec<u8> {
         let enqueued_at = enqueued_at.map(|at| at.to_string());
         let fields = || self.fields.iter().filter(|(key, _)| key != ENQUEUED_AT);
@@ -313,6 +345,7 @@ fn bad_field(field: &'static str, expected: &'static str, found: &RawValue) -> N
 }
 
 /// What a prepared job goes by.
+#[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// Its id.
@@ -372,6 +405,13 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_that_the_message_tells_is_not_told_by_the_source_again() {
+        let error = NewJob::from_json("[1]").unwrap_err();
+        assert_eq!(error.to_string(), "push a job: expected a JSON object, got Array");
+        assert!(std::error::Error::source(&error).is_none());
+    }
+
+    #[test]
     fn null_is_as_good_as_absent_but_for_retry() {
         let mut job =
             NewJob::from_json(r#"{"class":"A","args":null,"queue":null,"jid":null,"at":null,"retry":null}"#)
@@ -381,8 +421,8 @@ mod tests {
             (prepared.queue.as_str(), prepared.at, prepared.jid.as_str().len()),
             ("default", None, 24)
         );
-        assert_eq!(job.get("retry").map(RawValue::get), Some("null"));
-        assert_eq!(job.get("args").map(RawValue::get), Some("[]"));
+        assert_eq!(job.field("retry").map(RawValue::get), Some("null"));
+        assert_eq!(job.field("args").map(RawValue::get), Some("[]"));
     }
 
     #[test]

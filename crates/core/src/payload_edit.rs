@@ -1,7 +1,7 @@
 //! Changing fields of a stored job without touching any other byte.
 
 use crate::failure::{Failure, MESSAGE_LIMIT, limited};
-use crate::raw_job::{NotAJob, RawJob, fields_of, json_text};
+use crate::raw_job::{NotAJobError, RawJob, fields_of, json_text};
 use crate::time::EpochSeconds;
 
 /// Sets top-level fields (key, JSON) of a stored job. An existing key keeps its place; a new one
@@ -10,7 +10,7 @@ use crate::time::EpochSeconds;
 ///
 /// # Errors
 /// When the bytes are not a JSON object.
-pub fn set_fields(raw: &[u8], fields: &[(&str, &str)]) -> Result<Vec<u8>, NotAJob> {
+pub fn set_fields(raw: &[u8], fields: &[(&str, &str)]) -> Result<Vec<u8>, NotAJobError> {
     let text = json_text(raw)?;
     let present = fields_of(raw)?;
     let mut replaced: Vec<(usize, usize, &str)> = Vec::new();
@@ -55,7 +55,7 @@ pub fn set_fields(raw: &[u8], fields: &[(&str, &str)]) -> Result<Vec<u8>, NotAJo
 ///
 /// # Errors
 /// When the bytes are not a JSON object.
-pub fn stamp_enqueued_at(raw: &[u8], now: EpochSeconds) -> Result<Vec<u8>, NotAJob> {
+pub fn stamp_enqueued_at(raw: &[u8], now: EpochSeconds) -> Result<Vec<u8>, NotAJobError> {
     set_fields(raw, &[("enqueued_at", &now.to_string())])
 }
 
@@ -64,7 +64,7 @@ pub fn stamp_enqueued_at(raw: &[u8], now: EpochSeconds) -> Result<Vec<u8>, NotAJ
 ///
 /// # Errors
 /// When the bytes are not a JSON object.
-pub fn failed_payload(raw: &[u8], failure: &Failure, now: EpochSeconds) -> Result<Vec<u8>, NotAJob> {
+pub fn failed_payload(raw: &[u8], failure: &Failure, now: EpochSeconds) -> Result<Vec<u8>, NotAJobError> {
     let job = RawJob::parse(raw)?;
     let class = json_string(&failure.class);
     let message = json_string(limited(&failure.message, MESSAGE_LIMIT));

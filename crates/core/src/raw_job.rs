@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::time::EpochSeconds;
@@ -14,7 +14,7 @@ pub const DEFAULT_RETRIES: u32 = 25;
 /// Why stored bytes are no job. The text is the gem's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotAJob {
+pub enum NotAJobError {
     /// The bytes are not JSON.
     #[error("{0}")]
     NotJson(String),
@@ -53,7 +53,7 @@ impl<'a> RawJob<'a> {
     ///
     /// # Errors
     /// When the bytes are not one JSON object.
-    pub fn parse(raw: &'a [u8]) -> Result<Self, NotAJob> {
+    pub fn parse(raw: &'a [u8]) -> Result<Self, NotAJobError> {
         let text = json_text(raw)?;
         match serde_json::from_str::<Known<'a>>(text) {
             Ok(known) => Ok(Self { known, raw: text }),
@@ -137,14 +137,19 @@ impl<'a> RawJob<'a> {
         fields.into_iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// A top-level field that is a text.
-    pub fn text_field(&self, key: &str) -> Option<String> {
+    /// A top-level field's value; `None` when there is none, or one of another type.
+    ///
+    /// ```
+    /// use cogworker_core::raw_job::RawJob;
+    ///
+    /// let job = RawJob::parse(br#"{"class":"A","tenant":7,"error_class":"IOError"}"#)?;
+    /// assert_eq!(job.field_as::<u32>("tenant"), Some(7));
+    /// assert_eq!(job.field_as::<String>("error_class").as_deref(), Some("IOError"));
+    /// assert_eq!(job.field_as::<String>("tenant"), None);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn field_as<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         serde_json::from_str(self.field(key)?.get()).ok()
-    }
-
-    /// A top-level field that is a number.
-    pub fn number_field(&self, key: &str) -> Option<f64> {
-        number(self.field(key))
     }
 }
 
@@ -157,13 +162,13 @@ fn whole(number: f64) -> u32 {
     number as u32
 }
 
-pub(crate) fn json_text(raw: &[u8]) -> Result<&str, NotAJob> {
+pub(crate) fn json_text(raw: &[u8]) -> Result<&str, NotAJobError> {
     std::str::from_utf8(raw)
-        .map_err(|error| NotAJob::NotJson(format!("source sequence is not UTF-8: {error}")))
+        .map_err(|error| NotAJobError::NotJson(format!("source sequence is not UTF-8: {error}")))
 }
 
 /// Every top-level field in order, duplicates included.
-pub(crate) fn fields_of(raw: &[u8]) -> Result<Vec<(Cow<'_, str>, &RawValue)>, NotAJob> {
+pub(crate) fn fields_of(raw: &[u8]) -> Result<Vec<(Cow<'_, str>, &RawValue)>, NotAJobError> {
     struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
     impl<'de> Deserialize<'de> for Fields<'de> {
@@ -192,10 +197,10 @@ pub(crate) fn fields_of(raw: &[u8]) -> Result<Vec<(Cow<'_, str>, &RawValue)>, No
     serde_json::from_str::<Fields<'_>>(text).map(|fields| fields.0).map_err(|error| why_not(text, &error))
 }
 
-fn why_not(text: &str, error: &serde_json::Error) -> NotAJob {
+fn why_not(text: &str, error: &serde_json::Error) -> NotAJobError {
     match serde_json::from_str::<IgnoredAny>(text) {
-        Err(_) => NotAJob::NotJson(error.to_string()),
-        Ok(IgnoredAny) => NotAJob::NotAnObject(match text.trim_start().as_bytes().first() {
+        Err(_) => NotAJobError::NotJson(error.to_string()),
+        Ok(IgnoredAny) => NotAJobError::NotAnObject(match text.trim_start().as_bytes().first() {
             Some(b'[') => "Array",
             Some(b'"') => "String",
             Some(b't') => "TrueClass",

@@ -258,6 +258,20 @@ impl RedisConfig {
         self
     }
 
+    /// Sets the ACL user for the Sentinels themselves.
+    #[must_use]
+    pub fn with_sentinel_username(mut self, username: impl Into<String>) -> Self {
+        self.sentinel_username = Some(username.into());
+        self
+    }
+
+    /// Sets the password for the Sentinels themselves.
+    #[must_use]
+    pub fn with_sentinel_password(mut self, password: impl Into<String>) -> Self {
+        self.sentinel_password = Some(password.into());
+        self
+    }
+
     /// Chooses the database.
     #[must_use]
     pub fn with_db(mut self, db: u8) -> Self {

@@ -8,7 +8,6 @@ mod entries;
 mod fetch;
 mod guard;
 mod history;
-mod history_limits;
 mod inprogress;
 mod inspect;
 mod key_positions;
@@ -32,10 +31,9 @@ pub use entries::{EntrySource, Requeue, RequeueStep, delete_entries, peek_entrie
 pub use fetch::{Fetched, QueueError, TakenFrom, fetch_jobs};
 pub use guard::{QUARANTINE_TTL, WrongKey, quarantine_keys};
 pub use history::{FoundRuns, find_runs};
-pub use history_limits::HistoryLimits;
 pub use inprogress::{PublishedWork, StatusWrite, count_inprogress, list_inprogress, publish_work};
 pub use inspect::{
-    ListEnd, PAGE_LIMIT, Page, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
+    ListEnd, PAGE_LIMIT, Peeked, QueueState, Totals, list_hashes, list_members, list_queues, page_list,
     page_set, peek_list, read_totals,
 };
 pub use listings::{count_recoveries, list_types, unlist_queue};
@@ -53,7 +51,7 @@ pub use recover::{
 };
 pub use scan::{ScanStep, scan_keys, scan_members};
 pub use schedule::{DueJobs, Moved, Moves, due_jobs, move_entries, schedule_jobs};
-pub use search::{FoundEntry, SearchOrder, SearchStep, find_entry, search_entries};
+pub use search::{FoundEntry, SearchStep, find_entry, search_entries};
 pub use settle::{BatchShape, Earlier, Effect, Held, SettleBatch, Settled, SideStep, Traces, settle_jobs};
 pub use status::write_status;
 pub use walk::{Passed, WalkStep, walk_set};

@@ -1,9 +1,10 @@
 //! Points in time as the data format writes them.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A point in time: seconds since the epoch, with fractions.
 ///
@@ -13,9 +14,26 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(EpochSeconds::new(1796004601.1961932).to_string(), "1796004601.1961932");
 /// assert_eq!(EpochSeconds::new(1.0).to_string(), "1.0");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+///
+/// From and to the standard library's clock:
+///
+/// ```
+/// use std::time::{Duration, SystemTime, UNIX_EPOCH};
+/// use cogworker_core::time::EpochSeconds;
+///
+/// let time = UNIX_EPOCH + Duration::from_millis(1500);
+/// assert_eq!(EpochSeconds::from(time), EpochSeconds::new(1.5));
+/// assert_eq!(SystemTime::try_from(EpochSeconds::new(1.5))?, time);
+/// # Ok::<_, cogworker_core::time::OutOfRangeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct EpochSeconds(f64);
+
+/// Why a point in time has no [`SystemTime`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tell the time {0} s after the epoch: it is beyond what the system's clock knows")]
+pub struct OutOfRangeError(EpochSeconds);
 
 impl EpochSeconds {
     /// 1970-01-01 00:00:00 UTC.
@@ -59,8 +77,42 @@ impl EpochSeconds {
 const LONGEST_TTL: f64 = 1e11;
 
 /// How long a key that is to last `ttl` is kept, in s as Redis takes it: whole ones, at least 1, and at most some 3,000 years.
+#[doc(hidden)]
 pub fn ttl_seconds(ttl: Duration) -> u64 {
     ttl.as_secs_f64().ceil().clamp(1.0, LONGEST_TTL) as u64
+}
+
+// It is never NaN.
+impl Eq for EpochSeconds {}
+
+impl Ord for EpochSeconds {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.partial_cmp(&other.0).unwrap_or(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for EpochSeconds {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<'de> Deserialize<'de> for EpochSeconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::new)
+    }
+}
+
+impl TryFrom<EpochSeconds> for SystemTime {
+    type Error = OutOfRangeError;
+
+    fn try_from(time: EpochSeconds) -> Result<Self, OutOfRangeError> {
+        let distance = Duration::try_from_secs_f64(time.0.abs()).ok();
+        let there = distance.and_then(|distance| {
+            if time.0 < 0.0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) }
+        });
+        there.ok_or(OutOfRangeError(time))
+    }
 }
 
 impl From<SystemTime> for EpochSeconds {
@@ -87,6 +139,7 @@ pub fn utc_day(time: EpochSeconds) -> String {
 
 /// Year, month and day of a day counted from 1970-01-01. Years are counted from March on, so that
 /// the leap day is the last day of its year.
+#[doc(hidden)]
 pub fn utc_date(days: u64) -> (u64, u64, u64) {
     let days = days.saturating_add(719_468);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
@@ -113,6 +166,22 @@ mod tests {
         );
         assert!(times.is_sorted());
         assert_eq!(EpochSeconds::LAST.since(EpochSeconds::FIRST), Duration::MAX);
+    }
+
+    #[test]
+    fn a_time_goes_to_the_systems_clock_and_back_where_that_knows_it() {
+        for seconds in [0.0, -1.5, 1_796_004_601.5] {
+            let time = EpochSeconds::new(seconds);
+            assert_eq!(SystemTime::try_from(time).map(EpochSeconds::from), Ok(time));
+        }
+        for time in [EpochSeconds::FIRST, EpochSeconds::LAST] {
+            assert!(SystemTime::try_from(time).is_err());
+        }
+        let error = SystemTime::try_from(EpochSeconds::new(1e30)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "tell the time 1e30 s after the epoch: it is beyond what the system's clock knows"
+        );
     }
 
     #[test]

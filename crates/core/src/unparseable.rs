@@ -4,7 +4,7 @@ use base64::Engine;
 
 use crate::jid::Jid;
 use crate::payload_edit::json_string;
-use crate::raw_job::NotAJob;
+use crate::raw_job::NotAJobError;
 use crate::time::EpochSeconds;
 
 /// The class such an entry goes by (DEAD-10).
@@ -15,7 +15,7 @@ const RAW_LIMIT: usize = 100_000;
 
 /// The dead entry for bytes that are no job (DEAD-06, DEAD-10). Where making the original valid
 /// text changed or cut it, `raw_payload_base64` has the exact bytes.
-pub fn wrap(raw: &[u8], queue: Option<&str>, reason: &NotAJob, now: EpochSeconds) -> Vec<u8> {
+pub fn wrap(raw: &[u8], queue: Option<&str>, reason: &NotAJobError, now: EpochSeconds) -> Vec<u8> {
     let text = String::from_utf8_lossy(raw);
     let shown = crate::failure::limited(&text, RAW_LIMIT);
     let queue = queue.map_or_else(|| "null".to_owned(), json_string);
@@ -46,7 +46,7 @@ mod tests {
         let entry = wrap(b"{\"class\":", Some("default"), &reason, EpochSeconds::new(5.0));
         let job = RawJob::parse(&entry).unwrap();
         assert_eq!((job.class(), job.queue()), ("(unparseable)", Some("default")));
-        assert_eq!(job.text_field("raw_payload").as_deref(), Some("{\"class\":"));
+        assert_eq!(job.field_as::<String>("raw_payload").as_deref(), Some("{\"class\":"));
         assert!(job.field("raw_payload_base64").is_none());
         assert_eq!(job.retry_budget(), 0);
     }
@@ -56,7 +56,7 @@ mod tests {
         let reason = RawJob::parse(b"\xFF\xFE\x00").unwrap_err();
         let entry = wrap(b"\xFF\xFE\x00", None, &reason, EpochSeconds::EPOCH);
         let job = RawJob::parse(&entry).unwrap();
-        assert_eq!(job.text_field("raw_payload_base64").as_deref(), Some("//4A"));
+        assert_eq!(job.field_as::<String>("raw_payload_base64").as_deref(), Some("//4A"));
         assert_eq!(job.queue(), None);
     }
 }

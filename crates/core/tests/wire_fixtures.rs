@@ -93,7 +93,7 @@ fn every_recorded_job_is_read_and_a_pushed_one_is_written_the_same() -> Outcome 
 fn a_job_built_from_its_parts_has_the_gems_key_order_push_14() -> Outcome {
     let raw = jobs(AFTER_PUSH)?.remove(0).1;
     let job = RawJob::parse(raw.as_bytes())?;
-    let number = |key: &str| EpochSeconds::new(job.number_field(key).unwrap_or(0.0));
+    let number = |key: &str| EpochSeconds::new(job.field_as::<f64>(key).unwrap_or(0.0));
     let mut new =
         NewJob::from_json(r#"{"queue":"low","retry":5,"lock_run":"while_executing","priority":{"a":1}}"#)?
             .set("class", "OptJob")
@@ -115,8 +115,8 @@ fn a_failed_job_is_written_as_the_gem_writes_it_retry_05() -> Outcome {
         }
         let pushed = raw.split(",\"error_class\"").next().unwrap_or("").to_owned() + "}";
         let failure = Failure::new(
-            job.text_field("error_class").unwrap_or_default(),
-            job.text_field("error_message").unwrap_or_default(),
+            job.field_as::<String>("error_class").unwrap_or_default(),
+            job.field_as::<String>("error_message").unwrap_or_default(),
         );
         let failed_at = job.failed_at().ok_or("no failed_at")?;
         assert_eq!(String::from_utf8(failed_payload(pushed.as_bytes(), &failure, failed_at)?)?, raw);
@@ -159,8 +159,8 @@ fn attempts_process_info_and_work_are_written_as_recorded() -> Outcome {
         } else if key.starts_with("cogworker:workers:") {
             for text in value.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()) {
                 let work: Work = serde_json::from_str(text)?;
-                let run_at = EpochSeconds::new(work.run_at as f64 + 0.9);
-                let again = work_json(&work.queue, work.payload.get().as_bytes(), run_at);
+                let run_at = work.run_at.plus(std::time::Duration::from_millis(900));
+                let again = work_json(&work.queue, work.raw.get().as_bytes(), run_at);
                 assert_eq!(String::from_utf8(again)?, text);
             }
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cogworker_core::failure::Failure;
+use cogworker_core::history_limits::HistoryLimits;
 use cogworker_core::job::Job;
-use cogworker_core::scripts::HistoryLimits;
 
 use crate::client_chain::ClientChain;
 use crate::handler::{BlockingHandler, Handler, Prepare, prepare_async, prepare_blocking};

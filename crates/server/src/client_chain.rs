@@ -20,6 +20,6 @@ impl ClientChain {
 
     /// The client with all of them.
     pub(crate) fn around(&self, client: Client) -> Client {
-        self.0.iter().fold(client, |client, middleware| client.middleware(middleware.clone()))
+        self.0.iter().fold(client, |client, middleware| client.with_middleware(middleware.clone()))
     }
 }

@@ -71,13 +71,13 @@ impl Deaths {
 
     /// A death that was filed from a record of an earlier run (DEATH-06).
     pub(crate) fn tell_of_record(&self, entry: Bytes) {
-        let message = RawJob::parse(&entry).ok().and_then(|job| job.text_field("error_message"));
+        let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobFailedError", message.unwrap_or_default()));
     }
 
     /// A job that was recovered too often (DEATH-07).
     pub(crate) fn tell_of_orphan(&self, entry: Bytes) {
-        let message = RawJob::parse(&entry).ok().and_then(|job| job.text_field("error_message"));
+        let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobOrphanedError", message.unwrap_or_default()));
     }
 

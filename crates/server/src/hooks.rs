@@ -77,7 +77,7 @@ impl FailedJob {
     }
 
     fn text(&self, key: &str) -> String {
-        RawJob::parse(&self.raw).ok().and_then(|job| job.text_field(key)).unwrap_or_default()
+        RawJob::parse(&self.raw).ok().and_then(|job| job.field_as::<String>(key)).unwrap_or_default()
     }
 }
 

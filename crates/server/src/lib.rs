@@ -54,7 +54,7 @@ mod tracing_runs;
 pub use app::App;
 pub use boot::{Boot, main};
 #[doc(inline)]
-pub use cogworker_core::HistoryLimits;
+pub use cogworker_core::history_limits::HistoryLimits;
 pub use config::{Config, ConfigBuilder, ConfigError, FetchMode, LogFormat};
 pub use context::Context;
 pub use handler::{BlockingHandler, Handler};

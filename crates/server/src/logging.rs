@@ -47,7 +47,7 @@ pub enum LoggingError {
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        r#source: std::io::Error,
     },
     /// The filter is not understood.
     #[error(
@@ -57,11 +57,11 @@ pub enum LoggingError {
         /// As it was given.
         filter: String,
         /// The parser's reason.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        r#source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The program has set up a log already.
     #[error("set up the log: {0}")]
-    AlreadySet(#[source] Box<dyn std::error::Error + Send + Sync>),
+    AlreadySet(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// A hold on the log, to reopen its file.

@@ -19,7 +19,7 @@ pub enum PeriodicError {
         /// The class of its job.
         class: &'static str,
         /// What is wrong, and what to write instead.
-        source: CronError,
+        r#source: CronError,
     },
     /// Its job cannot be written.
     #[error("register {class}: failed to {source}")]
@@ -27,7 +27,7 @@ pub enum PeriodicError {
         /// The class of its job.
         class: &'static str,
         /// Why not.
-        source: NewJobError,
+        r#source: NewJobError,
     },
 }
 
@@ -96,8 +96,8 @@ impl Periodic {
         // Each run is a job of its own.
         job.remove("jid");
         job.remove("created_at");
-        let args = job.get("args").map_or("[]", |args| args.get()).to_owned();
-        let retry = job.get("retry").map_or("0", |retry| retry.get()).to_owned();
+        let args = job.field("args").map_or("[]", |args| args.get()).to_owned();
+        let retry = job.field("retry").map_or("0", |retry| retry.get()).to_owned();
         let pjid = periodic_id(cron.as_str(), class, &args);
         let published = periodic_entry_json(cron.as_str(), class, &retry, self.until_executed, &args);
         Ok(Entry { pjid, class, cron, job, queue, until_executed: self.until_executed, published })

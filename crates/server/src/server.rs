@@ -177,9 +177,12 @@ impl Server {
         }
         let (ended, end) = oneshot::channel();
         let jobs = Handle::current();
-        std::thread::Builder::new().name("cogworker-server".into()).spawn(move || {
-            let _ = ended.send(self.run_engine(jobs, &health));
-        })?;
+        let engine = std::thread::Builder::new().name("cogworker-server".into());
+        engine
+            .spawn(move || {
+                let _ = ended.send(self.run_engine(jobs, &health));
+            })
+            .map_err(ServerError::Engine)?;
         tokio::pin!(end);
         let result = tokio::select! {
             result = &mut end => result,
@@ -199,7 +202,8 @@ impl Server {
             .worker_threads(1)
             .thread_name("cogworker-engine")
             .enable_all()
-            .build()?
+            .build()
+            .map_err(ServerError::Engine)?
             .block_on(self.work(jobs, health))
     }
 }

@@ -227,8 +227,8 @@ impl Fake {
             let (from, now) = fake.store.tick();
             let mut pushed = 0;
             for fired in performer.fired_between(from, now)? {
-                let waits_for_last = fired.job.get("periodic_until_executed").is_some();
-                let entry = fired.job.text_field("periodic_pjid");
+                let waits_for_last = fired.job.field("periodic_until_executed").is_some();
+                let entry = fired.job.field_as::<String>("periodic_pjid");
                 if waits_for_last && entry.is_some_and(|pjid| fake.store.has_run_of(&pjid)) {
                     continue;
                 }

@@ -65,14 +65,16 @@ pub(crate) fn written(time: RunTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    use cogworker_core::formats::DURATION_BOUNDS;
+
     use super::*;
 
     fn usual(counts: &[(usize, u64)], seconds: f64) -> Option<Usual> {
-        let mut durations = Durations { sum: Duration::from_secs_f64(seconds), ..Durations::default() };
+        let mut buckets = [0; DURATION_BOUNDS.len() + 1];
         for (bucket, count) in counts {
-            durations.counts[*bucket] = *count;
+            buckets[*bucket] = *count;
         }
-        Usual::of(&durations)
+        Usual::of(&Durations::new(&buckets, Duration::from_secs_f64(seconds)))
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::kept::Kept;
 
 const FRESH: Duration = Duration::from_secs(5);
 /// So many of the newest runs are looked at.
-pub(crate) const LOOKED_AT: usize = 1000;
+pub(crate) const LOOKED_AT: u64 = 1000;
 
 /// How a run went.
 #[derive(Debug, Clone)]
@@ -56,8 +56,9 @@ impl LastRuns {
             // One that was never seen may be new; one that is held waits for its run.
             let (Some(last), None) = (job.last_slot, &job.running) else { continue };
             let slot = Cron::parse(&job.cron).ok().and_then(|cron| cron.previous(now));
-            if let Some(slot) = slot.filter(|slot| *slot > last && now.as_f64() - *slot as f64 > LATE) {
-                self.missed.push((job.class.clone(), EpochSeconds::new(slot as f64)));
+            let slot = slot.map(|slot| EpochSeconds::new(slot as f64));
+            if let Some(slot) = slot.filter(|slot| *slot > last && now.as_f64() - slot.as_f64() > LATE) {
+                self.missed.push((job.class.clone(), slot));
             }
         }
     }

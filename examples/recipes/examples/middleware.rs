@@ -44,7 +44,7 @@ async fn shrink(Thumbnail(file, width): Thumbnail, ctx: Context<mpsc::Sender<()>
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let redis = RedisConfig::from_env()?;
-    let client = Client::connect(&redis).await?.middleware(push_fn(add_tenant));
+    let client = Client::connect(&redis).await?.with_middleware(push_fn(add_tenant));
     for width in [64, 128, 256] {
         let job = NewJob::of(&Thumbnail("cat.png".into(), width)).queue("recipe-middleware");
         client.push(job).await?;

@@ -176,7 +176,7 @@ fn read_dead(site: &Site) -> Result<HashMap<String, DeadEntry>, Failed> {
         let read = DeadEntry {
             failures: job.retry_count(),
             is_junk: job.class() == UNPARSEABLE_CLASS,
-            process_died: job.text_field("error_class").as_deref() == Some("Cogworker::ProcessDied"),
+            process_died: job.field_as::<String>("error_class").as_deref() == Some("Cogworker::ProcessDied"),
         };
         if dead.insert(job.jid().to_owned(), read).is_some() {
             return Err(format!("find each dead job once: {} is there twice", job.jid()).into());

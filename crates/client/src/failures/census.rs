@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use cogworker_core::page::SearchOrder;
 use cogworker_core::raw_job::RawJob;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, SearchOrder};
+use cogworker_core::scripts;
 use cogworker_core::time::EpochSeconds;
 
 use super::{CENSUS_LIMIT, FailureCensus, FailureCounts, FailureGroup, RECENT_HOURS, message_pattern};
@@ -63,8 +64,8 @@ impl Count {
         let Ok(job) = RawJob::parse(raw) else { return };
         let queue = job.queue().unwrap_or_default().to_owned();
         *kind(self.census.queues.entry(queue.clone()).or_default()) += 1;
-        let error_class = job.text_field("error_class").unwrap_or_default();
-        let message = job.text_field("error_message").unwrap_or_default();
+        let error_class = job.field_as::<String>("error_class").unwrap_or_default();
+        let message = job.field_as::<String>("error_message").unwrap_or_default();
         let pattern = message_pattern(&message);
         let group =
             self.groups.entry((error_class, pattern)).or_insert_with_key(|(class, pattern)| FailureGroup {

@@ -51,8 +51,8 @@ impl Column {
     }
 }
 
-/// One condition on a column (WEBH-13). Texts are compared without regard to case. A condition on a number is
-/// never met in a column of texts.
+/// One condition on a column (WEBH-13). Texts are compared without regard to case. A number is in the unit of its column:
+/// milliseconds, or epoch seconds. A condition on a number is never met in a column of texts.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Condition {

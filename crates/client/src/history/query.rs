@@ -21,7 +21,7 @@ pub enum Direction {
 ///
 /// let slow_mailers = HistoryQuery::new()
 ///     .all_of(Column::Class, [Condition::Contains("mailer".into())])
-///     .all_of(Column::Duration, [Condition::GreaterThan(1000.0)])
+///     .all_of(Column::Duration, [Condition::GreaterThan(1000.0)]) // milliseconds
 ///     .sort(Column::Duration, Direction::Descending)
 ///     .range(0, 50);
 /// ```
@@ -35,8 +35,8 @@ pub struct HistoryQuery {
     args_are_hidden: bool,
     filters: Vec<Filter>,
     order: Vec<(Column, Direction)>,
-    pub(super) start: usize,
-    pub(super) count: usize,
+    pub(super) start: u64,
+    pub(super) count: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -77,8 +77,8 @@ impl HistoryQuery {
 
     /// Only runs of this job.
     #[must_use]
-    pub fn jid(mut self, jid: &str) -> Self {
-        self.jid = Some(jid.to_owned());
+    pub fn jid(mut self, jid: impl AsRef<str>) -> Self {
+        self.jid = Some(jid.as_ref().to_owned());
         self
     }
 
@@ -144,7 +144,7 @@ impl HistoryQuery {
 
     /// From the run at `start` on, at most `count` (up to 1,000) of those that were found.
     #[must_use]
-    pub fn range(mut self, start: usize, count: usize) -> Self {
+    pub fn range(mut self, start: u64, count: u64) -> Self {
         (self.start, self.count) = (start, count.min(RUNS_PER_PAGE));
         self
     }

@@ -43,12 +43,13 @@ impl<'a> Selection<'a> {
     /// How many runs were found, and those asked for.
     pub(super) fn finish(mut self) -> (u64, Vec<EndedRun>) {
         self.cut();
-        let runs = self.kept.into_iter().skip(self.query.start).map(|(_, run)| run).collect();
+        let begin = usize::try_from(self.query.start).unwrap_or(usize::MAX);
+        let runs = self.kept.into_iter().skip(begin).map(|(_, run)| run).collect();
         (self.found, runs)
     }
 
     fn end(&self) -> usize {
-        self.query.start.saturating_add(self.query.count)
+        usize::try_from(self.query.start.saturating_add(self.query.count)).unwrap_or(usize::MAX)
     }
 
     fn cut(&mut self) {

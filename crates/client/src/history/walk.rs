@@ -11,7 +11,7 @@ use cogworker_core::time::EpochSeconds;
 use super::Direction;
 
 /// So many records are read at a time: of the largest that is some megabytes.
-pub(super) const SLICE: usize = 200;
+pub(super) const SLICE: u64 = 200;
 
 /// A way through the records in the order of their ends: none comes twice, and none is left out that was
 /// there all the time. Ranks move between two reads, so what was seen goes by score and member.
@@ -20,7 +20,7 @@ pub(super) struct Walk<'a> {
     key: Key,
     direction: Direction,
     /// Where the next slice begins, as the records stood when the last one was read.
-    rank: usize,
+    rank: u64,
     last: Option<(EpochSeconds, Bytes)>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Step {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(redis: &'a Redis, key: Key, direction: Direction, start: usize) -> Self {
+    pub(super) fn new(redis: &'a Redis, key: Key, direction: Direction, start: u64) -> Self {
         Self { redis, key, direction, rank: start, last: None }
     }
 
     /// At most `wanted` records more, up to [`SLICE`]; there may be fewer, or none, before the last ones.
-    pub(super) async fn next(&mut self, wanted: usize) -> Result<Step, RedisError> {
+    pub(super) async fn next(&mut self, wanted: u64) -> Result<Step, RedisError> {
         let wanted = wanted.min(SLICE);
         loop {
             // The last one is read again: if it is there, or one before it, then nothing was left out.
@@ -50,16 +50,16 @@ impl<'a> Walk<'a> {
             };
             let newest_first = self.direction == Direction::Descending;
             let page = scripts::page_set(self.redis, self.key.clone(), from, count, newest_first).await?;
-            let seen = page.entries.iter().take_while(|entry| !self.is_new(entry)).count();
+            let seen = page.entries.iter().take_while(|entry| !self.is_new(entry)).count() as u64;
             if self.last.is_some() && seen == 0 && from > 0 {
                 // Records before it were trimmed, and the others have moved up.
-                let total = usize::try_from(page.total).unwrap_or(usize::MAX);
-                self.rank = self.rank.saturating_sub(SLICE).min(total);
+                self.rank = self.rank.saturating_sub(SLICE).min(page.total);
                 continue;
             }
-            let is_last = page.entries.len() < count && page.entries.len() <= seen + wanted;
-            let new: Vec<_> = page.entries.into_iter().skip(seen).take(wanted).collect();
-            self.rank = from + seen + new.len();
+            let read = page.entries.len() as u64;
+            let is_last = read < count && read <= seen + wanted;
+            let new: Vec<_> = page.entries.into_iter().skip(seen as usize).take(wanted as usize).collect();
+            self.rank = from + seen + new.len() as u64;
             if let Some((raw, score)) = new.last() {
                 self.last = Some((*score, raw.clone()));
             }
@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    async fn step(walk: &mut Walk<'_>, wanted: usize) -> Result<(String, usize, bool), RedisError> {
+    async fn step(walk: &mut Walk<'_>, wanted: u64) -> Result<(String, usize, bool), RedisError> {
         let step = walk.next(wanted).await?;
         let first = step.records.first().map(|raw| String::from_utf8_lossy(raw).into_owned());
         Ok((first.unwrap_or_default(), step.records.len(), step.is_last))

@@ -1,7 +1,7 @@
 //! What fails: counted, grouped, put back.
 
 use bytes::Bytes;
-use cogworker_client::failures::{CENSUS_LIMIT, FailureCounts};
+use cogworker_client::failures::CENSUS_LIMIT;
 use cogworker_core::raw_job::RawJob;
 
 use crate::support::{Outcome, queue, start};
@@ -31,11 +31,11 @@ async fn a_census_groups_by_class_and_levelled_message_over_retry_and_dead() -> 
         census.groups.iter().map(|group| (group.error_class.as_str(), group.message.as_str())).collect();
     assert_eq!(names, [("Boom", "no"), ("Timeout", "after N s")], "the one that failed last first");
     let timeouts = &census.groups[1];
-    assert_eq!(timeouts.counts, FailureCounts { retrying: 2, dead: 1 });
+    assert_eq!((timeouts.counts.retrying, timeouts.counts.dead), (2, 1));
     assert_eq!(timeouts.first_seen.map(|at| at.as_f64()), Some(80.0));
     assert_eq!(timeouts.last_seen.map(|at| at.as_f64()), Some(500.0));
     assert_eq!(timeouts.queues.iter().collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(census.queues["a"], FailureCounts { retrying: 1, dead: 2 });
+    assert_eq!((census.queues["a"].retrying, census.queues["a"].dead), (1, 2));
     Ok(())
 }
 

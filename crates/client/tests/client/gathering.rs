@@ -16,7 +16,7 @@ use cogworker_testing::{RespValue, TestRedis};
 use crate::support::{Outcome, queue, start};
 
 fn numbered(number: usize, queue: &str) -> NewJob {
-    NewJob::new("NumberedJob").jid(&number.to_string()).queue(queue)
+    NewJob::new("NumberedJob").jid(number.to_string()).queue(queue)
 }
 
 fn calls(redis: &TestRedis, command: &str) -> u64 {

@@ -91,7 +91,7 @@ async fn pages_are_newest_first_with_the_total_hist_04_webh_05_webh_06_webh_07()
     assert_eq!(jids(&history.page(None, 2, 2).await?), ["j2", "j1"]);
     assert_eq!(jids(&history.page(None, 4, 100).await?), ["j0"]);
     assert!(jids(&history.page(None, 5, 2).await?).is_empty());
-    assert!(history.page(None, usize::MAX, usize::MAX).await?.runs.is_empty());
+    assert!(history.page(None, u64::MAX, u64::MAX).await?.runs.is_empty());
     assert!(history.page(None, 0, 0).await?.runs.is_empty());
 
     let failed = history.page(Some(RunStatus::Failed), 0, 10).await?;
@@ -119,7 +119,7 @@ async fn a_search_sorts_by_numbers_and_texts_ties_newest_first_webh_08_webh_13()
         (sort(Column::Error, Descending).range(0, 2), "j1 j2"),
         (sort(Column::Class, Ascending).sort(Column::Duration, Ascending), "j1 j1 j3 j2 j0"),
         (sort(Column::Duration, Ascending).range(3, 5), "j0 j2"),
-        (sort(Column::Duration, Ascending).range(usize::MAX, 5), ""),
+        (sort(Column::Duration, Ascending).range(u64::MAX, 5), ""),
     ] {
         assert_eq!(found(&client, query.clone()).await?, (5, text(expected)), "{query:?}");
     }

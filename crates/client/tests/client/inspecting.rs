@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use cogworker_client::Requeued;
+use cogworker_core::jid::Jid;
 use cogworker_core::time::EpochSeconds;
 
 use crate::support::{Outcome, queue, start};
@@ -119,7 +120,7 @@ async fn attempts_come_oldest_first_and_can_be_cleared_cnt_04_06() -> Outcome {
     redis.cli(&["RPUSH", "cogworker:job_attempts:j", "broken"]);
     let attempts = client.attempts("j").await?;
     assert_eq!(attempts.iter().map(|record| record.attempt).collect::<Vec<_>>(), [1, 2, 3]);
-    client.clear_attempts("j").await?;
+    client.clear_attempts(Jid::from("j")).await?;
     assert!(client.attempts("j").await?.is_empty());
     Ok(())
 }
@@ -141,7 +142,7 @@ async fn what_processes_hold_is_seen_and_which_of_them_live() -> Outcome {
     redis.cli(&["LPUSH", "cogworker:inprogress:b:2:dead", "old", "new"]);
     redis.cli(&["SET", "cogworker:inprogress:c:3:bad", "no list"]);
     let all = client.in_progress().await?;
-    let seen: Vec<_> = all.iter().map(|it| (it.identity.as_str(), it.size, it.lives)).collect();
+    let seen: Vec<_> = all.iter().map(|it| (it.identity.as_str(), it.size, it.is_alive)).collect();
     assert_eq!(seen, [("a:1:lives", Some(0), true), ("b:2:dead", Some(2), false), ("c:3:bad", None, false)]);
     let page = all[1].page(0, 10).await?;
     assert_eq!((page.total, page.entries), (2, vec![Bytes::from("old"), Bytes::from("new")]));

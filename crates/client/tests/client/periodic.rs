@@ -5,6 +5,7 @@ use cogworker_client::middleware::{Next, from_fn};
 use cogworker_core::digest::periodic_id;
 use cogworker_core::formats::periodic_entry_json;
 use cogworker_core::new_job::NewJob;
+use cogworker_core::time::EpochSeconds;
 use cogworker_testing::TestRedis;
 
 use crate::support::{Outcome, queue, start};
@@ -38,7 +39,7 @@ async fn published_entries_are_listed_with_how_they_stand_pent_04_webs_05() -> O
     assert_eq!((first.last_slot, first.disabled, &first.running), (None, false, &None));
     assert_eq!((second.pjid.as_str(), second.retry.as_str(), second.until_executed), (&*held, "true", true));
     assert_eq!(second.args, r#"[{"n":1.0},123456789012345678901]"#, "byte for byte");
-    assert_eq!((second.last_slot, second.disabled), (Some(1_796_004_000), true));
+    assert_eq!((second.last_slot, second.disabled), (Some(EpochSeconds::new(1_796_004_000.0)), true));
     assert_eq!(second.running.as_ref().map(|jid| jid.as_str()), Some("jid-1"));
     Ok(())
 }
@@ -117,7 +118,10 @@ async fn run_now_pushes_one_ordinary_job_on_the_default_queue_webs_06() -> Outco
     assert_eq!(redis.cli(&["GET", &running]), "another");
     assert_eq!(redis.cli(&["KEYS", "periodic:last_slot:*"]).strings(), [""; 0]);
     assert_eq!(client.periodic().run_now("nobody's").await?, None);
-    let stopping = client.middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
+    let elsewhere = client.periodic().run_now_on(&pjid, "low").await?.ok_or("not pushed")?;
+    assert!(queue(&redis, "low").iter().all(|job| job.contains(elsewhere.as_str())));
+    assert_eq!(queue(&redis, "low").len(), 1);
+    let stopping = client.with_middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
     assert_eq!(stopping.periodic().run_now(&pjid).await?, None);
     assert_eq!(queue(&redis, "default").len(), 1);
     Ok(())

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use cogworker_core::jid::Jid;
+
 use crate::support::{Outcome, start};
 
 #[tokio::test]
@@ -46,9 +48,9 @@ async fn a_process_of_the_wrong_type_is_left_out() -> Outcome {
 async fn several_statuses_come_in_their_order() -> Outcome {
     let (redis, client) = start().await?;
     redis.cli(&["HSET", "status:b", "status", "working", "pct", "40"]);
-    let statuses = client.statuses(&["a".into(), "b".into()]).await?;
+    let statuses = client.statuses(&[Jid::from("a"), Jid::from("b")]).await?;
     assert!(statuses[0].is_none());
     assert_eq!(statuses[1].as_ref().and_then(|status| status.pct), Some(40.0));
-    assert!(client.statuses(&[]).await?.is_empty());
+    assert!(client.statuses(&[""; 0]).await?.is_empty());
     Ok(())
 }

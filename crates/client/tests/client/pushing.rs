@@ -65,7 +65,7 @@ async fn delayed_jobs_go_to_the_schedule_without_enqueued_at_push_05_06() -> Out
         assert!((entry.score.as_f64() - now.as_f64() - delay).abs() < 2.0);
         let job = RawJob::parse(&entry.raw)?;
         assert!(job.enqueued_at().is_none());
-        assert_eq!(job.number_field("at"), Some(entry.score.as_f64()));
+        assert_eq!(job.field_as::<f64>("at"), Some(entry.score.as_f64()));
     }
     assert_eq!(entries.len(), 2);
     assert_eq!(redis.cli(&["EXISTS", "cogworker:queues"]), 0);
@@ -137,7 +137,7 @@ async fn a_bulk_push_that_fails_says_what_became_of_each_job() -> Outcome {
         let queues = ["one", second, "one", "three"];
         let mut jobs: Vec<NewJob> = queues.iter().map(|queue| NewJob::new("A").queue(queue)).collect();
         jobs.push(NewJob::new("A").at(EpochSeconds::new(5e9)));
-        jobs.into_iter().enumerate().map(|(at, job)| job.jid(&format!("j{at}"))).collect()
+        jobs.into_iter().enumerate().map(|(at, job)| job.jid(format!("j{at}"))).collect()
     };
     let jid = |jid: &str| Jid::from(jid.to_owned());
     let pushed = |name: &str| JobFate::Done(Some(jid(name)));

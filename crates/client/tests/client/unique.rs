@@ -121,8 +121,12 @@ async fn a_bulk_push_finds_duplicates_within_itself_and_keeps_the_places() -> Ou
 async fn a_bulk_push_that_stops_says_how_far_it_came() -> Outcome {
     let (redis, client) = start().await?;
     redis.cli(&["SET", "cogworker:queue:bad", "x"]);
-    let client = client.middleware(from_fn(|job: NewJob, next: Next| async move {
-        if job.text_field("class").as_deref() == Some("Stopped") { Ok(None) } else { next.run(job).await }
+    let client = client.with_middleware(from_fn(|job: NewJob, next: Next| async move {
+        if job.field_as::<String>("class").as_deref() == Some("Stopped") {
+            Ok(None)
+        } else {
+            next.run(job).await
+        }
     }));
     let jobs = vec![unique("A"), NewJob::new("Stopped"), unique("A"), unique("A").queue("bad"), unique("B")];
     let error = client.push_all(jobs).await.err().ok_or("it was pushed")?;
@@ -146,8 +150,8 @@ async fn client_and_worker_name_the_same_lock_whatever_the_args_p_33() -> Outcom
     let (redis, client) = start().await?;
     // In the gem's spelling, and with what a middleware changes in between.
     let ruby = lock_key("ReportJob", "low", r#"[{"b":2.0,"a":1.0e+20},"é"]"#);
-    let client =
-        client.middleware(from_fn(|job: NewJob, next: Next| next.run(job.queue("low").set("tags", ["api"]))));
+    let client = client
+        .with_middleware(from_fn(|job: NewJob, next: Next| next.run(job.queue("low").set("tags", ["api"]))));
     let job = NewJob::from_json(
         r#"{"class":"ReportJob","args":[{"b":2.0,"a":1e20},"\u00e9"],"unique":"until_executed"}"#,
     )?;

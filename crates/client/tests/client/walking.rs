@@ -1,6 +1,6 @@
 //! Going through a set by steps: what matches is listed, deleted, put back; the rest stays.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use cogworker_client::{ClearedSlice, EntryFilter, JobSet, SearchOrder};
@@ -157,11 +157,19 @@ async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_ne
             let there = redis.cli(&["ZCOUNT", "cogworker:schedule", &at.to_string(), &at.to_string()]);
             assert_eq!(there, 1250);
         }
+        // As the system's clock tells it.
+        let (at, mut count) = (UNIX_EPOCH + Duration::from_secs(500), 0);
+        let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
+        while let Some(rescheduled) = walk.reschedule_next(at).await? {
+            count += rescheduled;
+        }
+        assert_eq!(count, 1250);
+        assert_eq!(redis.cli(&["ZCOUNT", "cogworker:schedule", "500", "500"]), 1250);
         let mut walk = client.schedule().walk(EntryFilter::new().class("A"));
         let mut killed = 0;
-        while let Some((count, error)) = walk.kill_next().await? {
-            assert!(error.is_none());
-            killed += count;
+        while let Some(step) = walk.kill_next().await? {
+            assert!(step.left == 0 && step.error.is_none());
+            killed += step.killed;
         }
         assert_eq!(
             (killed, client.schedule().size().await?, client.dead().size().await?),
@@ -169,6 +177,22 @@ async fn a_walk_kills_and_reschedules_what_matches_also_where_it_comes_by_the_ne
         );
         assert_eq!(classes(&client.dead()).await?, [("A".into(), 1250), ("B".into(), 0)]);
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_dead_refuses_is_counted_and_stays_and_the_walk_comes_to_its_end() -> Outcome {
+    let (redis, client) = start().await?;
+    fill(&redis, "cogworker:retry", 700, false);
+    redis.cli(&["SET", "cogworker:dead", "no set"]);
+    let mut walk = client.retries().walk(EntryFilter::new().class("A"));
+    let mut left = 0;
+    while let Some(step) = walk.kill_next().await? {
+        let error = step.error.ok_or("no error")?.to_string();
+        assert!(step.killed == 0 && error.contains("WRONGTYPE"), "{error}");
+        left += step.left;
+    }
+    assert_eq!((left, client.retries().size().await?), (350, 700));
     Ok(())
 }
 

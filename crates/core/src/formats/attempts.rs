@@ -46,6 +46,7 @@ pub struct AttemptRecord {
 
 impl AttemptRecord {
     /// A record of `failure`.
+    #[doc(hidden)]
     pub fn new(attempt: u32, failed_at: EpochSeconds, outcome: AttemptOutcome, failure: &Failure) -> Self {
         Self {
             attempt,
@@ -57,6 +58,7 @@ impl AttemptRecord {
     }
 
     /// As stored.
+    #[doc(hidden)]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Upper ends of the buckets, s; a run that took longer is in one more.
-pub const DURATION_BOUNDS: [f64; 12] =
-    [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0, 3600.0];
+pub const DURATION_BOUNDS: &[f64] =
+    &[0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0, 3600.0];
+
+/// One for each bound, and one for what took longer than the last.
+const BUCKETS: usize = DURATION_BOUNDS.len() + 1;
 
 /// What is counted of the runs of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Durations {
-    /// How many runs ended in each bucket: as many as [`DURATION_BOUNDS`], and those that took longer.
-    pub counts: [u64; DURATION_BOUNDS.len() + 1],
-    /// All of them together.
+    counts: [u64; BUCKETS],
+    /// How long all of them took together.
     pub sum: Duration,
 }
 
@@ -27,6 +30,21 @@ pub enum RunTime {
 }
 
 impl Durations {
+    /// From how many runs ended in each bucket, in the order of the [`DURATION_BOUNDS`], and how long all took
+    /// together. Buckets that are left out have none; what is counted beyond the last is counted in the last.
+    pub fn new(counts: &[u64], sum: Duration) -> Self {
+        let mut durations = Self { counts: [0; BUCKETS], sum };
+        for (bucket, count) in counts.iter().enumerate() {
+            durations.counts[bucket.min(BUCKETS - 1)] += count;
+        }
+        durations
+    }
+
+    /// How many runs ended in each bucket: one for each of the [`DURATION_BOUNDS`], and those that took longer.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
     /// How many runs there were.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
@@ -44,9 +62,8 @@ impl Durations {
     /// ```
     /// # use cogworker_core::formats::{Durations, RunTime};
     /// # use std::time::Duration;
-    /// let mut durations = Durations::default();
-    /// durations.counts[5] = 10; // above 0.5 s, up to 1 s
-    /// durations.counts[6] = 10; // above 1 s, up to 2.5 s
+    /// // Ten runs above 0.5 s, up to 1 s, and ten above that, up to 2.5 s.
+    /// let durations = Durations::new(&[0, 0, 0, 0, 0, 10, 10], Duration::from_secs(25));
     /// assert_eq!(durations.quantile(0.75), Some(RunTime::About(Duration::from_millis(1750))));
     /// ```
     pub fn quantile(&self, share: f64) -> Option<RunTime> {
@@ -83,6 +100,7 @@ impl Durations {
     }
 
     /// Reads all classes from the fields of the hash; what is none of ours is passed over.
+    #[doc(hidden)]
     pub fn read(fields: impl IntoIterator<Item = (String, String)>) -> BTreeMap<String, Self> {
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         for (field, value) in fields {
@@ -133,6 +151,15 @@ mod tests {
         assert_eq!((durations.total(), durations.counts[0], durations.counts[12]), (3, 2, 1));
         assert_eq!(durations.sum, Duration::from_secs(4));
     }
+
+    #[test]
+    fn counts_are_given_from_the_first_bucket_on_and_none_is_lost() {
+        let durations = Durations::new(&[1, 2], Duration::from_secs(1));
+        assert_eq!(durations.counts(), [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let durations = Durations::new(&[1; 20], Duration::from_secs(1));
+        assert_eq!((durations.total(), durations.counts()[12]), (20, 8));
+    }
+
     fn counted(runs: &[(u64, u32)]) -> Durations {
         let mut fields: BTreeMap<String, u64> = BTreeMap::new();
         for (millis, times) in runs {
@@ -165,7 +192,7 @@ mod tests {
         let durations = counted(&[(8000, 3)]);
         assert_eq!((millis(&durations, 0.5), millis(&durations, 0.95)), (Some(8000), Some(8000)));
         // Whoever wrote a sum that cannot be is not believed.
-        let odd = Durations { sum: Duration::from_secs(90_000), ..durations };
+        let odd = Durations::new(durations.counts(), Duration::from_secs(90_000));
         assert_eq!(millis(&odd, 0.5), Some(10_000));
     }
 

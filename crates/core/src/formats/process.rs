@@ -45,6 +45,7 @@ impl Default for ProcessInfo {
 
 impl ProcessInfo {
     /// As stored.
+    #[doc(hidden)]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

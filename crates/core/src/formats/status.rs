@@ -65,7 +65,7 @@ pub struct Status {
     pub error_class: Option<String>,
     /// The message of its last error.
     pub error_message: Option<String>,
-    /// How much of it is done, as it says itself.
+    /// How much of it is done, in percent (0 to 100), as it says itself.
     pub pct: Option<f64>,
     /// What it is doing, as it says itself.
     pub message: Option<String>,
@@ -75,10 +75,11 @@ pub struct Status {
 
 impl Status {
     /// The fields that workers and pushes write; jobs store under other names.
-    pub const OWN_FIELDS: [&str; 6] =
-        ["status", "update_time", "class", "queue", "error_class", "error_message"];
+    pub const OWN_FIELDS: &'static [&'static str] =
+        &["status", "update_time", "class", "queue", "error_class", "error_message"];
 
     /// Reads the fields of a status hash; `None` without any.
+    #[doc(hidden)]
     pub fn from_fields(fields: Vec<(String, Bytes)>) -> Option<Self> {
         let text = |(name, value): (String, Bytes)| (name, String::from_utf8_lossy(&value).into_owned());
         let mut fields: BTreeMap<String, String> = fields.into_iter().map(text).collect();

@@ -13,9 +13,10 @@ pub struct Work {
     /// The queue the job came from.
     pub queue: String,
     /// The job, as stored.
-    pub payload: Box<RawValue>,
-    /// When it started, whole epoch seconds.
-    pub run_at: i64,
+    #[serde(rename = "payload")]
+    pub raw: Box<RawValue>,
+    /// When it started, to the second.
+    pub run_at: EpochSeconds,
 }
 
 /// The value to store: the job's raw bytes stand in it unchanged. A job that is not valid text

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum KeyType {
     /// Text, a number, bytes.
     String,

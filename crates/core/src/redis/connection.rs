@@ -229,8 +229,38 @@ impl Redis {
         }
     }
 
-    /// Runs one command whose reply is not a flat array of user-chosen strings (such replies
-    /// can be mistaken for pub/sub messages: read them by a script that nests them).
+    /// Runs one command: for what a job or a page keeps in Redis besides. Keys go before the other arguments; in a cluster
+    /// the first of all decides which node is asked.
+    ///
+    /// ```no_run
+    /// use cogworker_core::redis::{Call, Redis, RedisError};
+    ///
+    /// # async fn example(redis: &Redis) -> Result<(), RedisError> {
+    /// let visits = redis.command("INCRBY", Call::new().key("visits").arg(2)).await?.int()?;
+    /// let name = redis.command("GET", Call::new().key("name")).await?.optional_text()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Hazard
+    ///
+    /// Never read an array of strings that somebody else chose (`LRANGE`, `ZRANGE`, `SMEMBERS`, `MGET`, `HGETALL`). The
+    /// connection takes an array that begins with `message`, `subscribe` or the like for news from a pub/sub channel: it is
+    /// dropped, and this call and those after it, Cogworker's own too, each get the reply to the next one, until one times
+    /// out and the connection is replaced. Arrays of two elements, and those that begin with a number, are safe. Anything
+    /// else is safe inside another array, as a script returns it:
+    ///
+    /// ```no_run
+    /// use cogworker_core::redis::{Call, Redis, RedisError};
+    ///
+    /// # async fn example(redis: &Redis) -> Result<(), RedisError> {
+    /// let script = "return { redis.call('LRANGE', KEYS[1], 0, -1) }";
+    /// let call = Call::new().arg(script).arg(1).arg("audit-log");
+    /// let lines = redis.command("EVAL", call).await?.array()?.remove(0).texts()?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// In a cluster that script would be the first argument and lead to any node: there, read such arrays over a
+    /// connection of another client.
     ///
     /// # Errors
     ///
@@ -280,6 +310,7 @@ impl Redis {
     }
 
     /// Replaces the connection, unless that is under way already; calls on it end with an error.
+    #[doc(hidden)]
     pub async fn reset(&self) {
         let Ok(client) = self.client() else { return };
         if !client.is_connected() || self.shared.resetting.swap(true, Ordering::AcqRel) {

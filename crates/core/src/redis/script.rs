@@ -65,16 +65,19 @@ impl Call {
     }
 
     /// Declares a key.
+    #[doc(hidden)]
     pub fn push_key(&mut self, key: impl Into<String>) {
         self.keys.push(Value::from(key.into()));
     }
 
     /// Adds an argument.
+    #[doc(hidden)]
     pub fn push(&mut self, arg: impl IntoArg) {
         self.args.push(arg.into_arg().0);
     }
 
     /// How many keys are declared so far: the next one's index in the script is one more.
+    #[doc(hidden)]
     pub fn key_count(&self) -> usize {
         self.keys.len()
     }
@@ -150,4 +153,4 @@ macro_rules! integer_args {
     };
 }
 
-integer_args!(i64 u64 u32 usize);
+integer_args!(i32 i64 u32 u64 usize);

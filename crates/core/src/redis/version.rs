@@ -6,6 +6,7 @@ use super::{Call, Redis, RedisError};
 
 /// A server's version, as it reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct ServerVersion {
     /// The first number.
     pub major: u32,
@@ -15,7 +16,12 @@ pub struct ServerVersion {
 
 impl ServerVersion {
     /// The oldest server that knows `LMOVE` and `BLMOVE` (MODE-02).
-    pub const RELIABLE_FETCH: Self = Self { major: 6, minor: 2 };
+    pub const RELIABLE_FETCH: Self = Self::new(6, 2);
+
+    /// A version to compare others with.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor }
+    }
 
     /// Finds the version in the text of `INFO server`.
     fn from_info(info: &str) -> Option<Self> {
@@ -50,7 +56,7 @@ mod tests {
     fn the_version_is_read_from_info_mode_02() {
         let version = |info| ServerVersion::from_info(info);
         let old = version("# Server\r\nredis_version:6.0.9\r\nredis_mode:standalone\r\n");
-        assert_eq!(old, Some(ServerVersion { major: 6, minor: 0 }));
+        assert_eq!(old, Some(ServerVersion::new(6, 0)));
         assert!(old < Some(ServerVersion::RELIABLE_FETCH));
         assert!(version("redis_version:10.0.0") > Some(ServerVersion::RELIABLE_FETCH));
         assert_eq!(version("redis_version:unstable"), None);

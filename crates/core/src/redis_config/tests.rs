@@ -76,6 +76,9 @@ fn sentinels_have_several_hosts_a_service_and_their_own_credentials() {
     assert_eq!(config.db, 2);
     assert_eq!(config.sentinel_password.as_deref(), Some("s&p"));
     assert_eq!(config.to_string(), "redis-sentinel://u:***@a:1,b:26379/2?service=main");
+    let hosts = [HostPort::new("a", 1), HostPort::new("b", DEFAULT_SENTINEL_PORT)];
+    let built = RedisConfig::sentinel(hosts, "main").with_username("u").with_password("p").with_db(2);
+    assert_eq!(built.with_sentinel_username("su").with_sentinel_password("s&p"), config);
 }
 
 #[test]

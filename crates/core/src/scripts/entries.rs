@@ -2,9 +2,10 @@
 
 use bytes::Bytes;
 
-use super::{BATCH_BYTES, BATCH_LIMIT, KeyPositions, Page};
+use super::{BATCH_BYTES, BATCH_LIMIT, KeyPositions};
 use crate::keys::Key;
 use crate::locks::JobLocks;
+use crate::page::Page;
 use crate::raw_job::RawJob;
 use crate::redis::{Call, Redis, RedisError, Script};
 use crate::time::EpochSeconds;

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::{BATCH_BYTES, BATCH_LIMIT};
+use crate::page::Page;
 use crate::redis::{Call, Redis, RedisError, Reply, Script};
 use crate::time::EpochSeconds;
 
@@ -16,24 +17,10 @@ static LIST_HASHES: Script = Script::new("list_hashes", include_str!("../../lua/
 static READ_TOTALS: Script = Script::new("read_totals", include_str!("../../lua/read_totals.lua"));
 
 /// The most entries one page has.
-pub const PAGE_LIMIT: usize = 1000;
-
-/// A slice of a list or a sorted set.
-#[derive(Debug)]
-pub struct Page<T> {
-    /// How many entries there are in all.
-    pub total: u64,
-    /// The entries of this page.
-    pub entries: Vec<T>,
-}
+pub const PAGE_LIMIT: u64 = 1000;
 
 /// A page of a queue; the job that is taken next comes first.
-pub async fn page_list(
-    redis: &Redis,
-    key: String,
-    skip: usize,
-    count: usize,
-) -> Result<Page<Bytes>, RedisError> {
+pub async fn page_list(redis: &Redis, key: String, skip: u64, count: u64) -> Result<Page<Bytes>, RedisError> {
     let call = Call::new().key(key).arg(skip).arg(count.clamp(1, PAGE_LIMIT));
     let mut replies = redis.call(&PAGE_LIST, call).await?;
     Ok(Page { total: size(&replies.take()?)?, entries: replies.take()?.byte_strings()? })
@@ -72,8 +59,8 @@ pub async fn peek_list(redis: &Redis, key: String, end: ListEnd, skip: usize) ->
 pub async fn page_set(
     redis: &Redis,
     key: String,
-    skip: usize,
-    count: usize,
+    skip: u64,
+    count: u64,
     newest_first: bool,
 ) -> Result<Page<(Bytes, EpochSeconds)>, RedisError> {
     let call = Call::new().key(key).arg(skip).arg(count.clamp(1, PAGE_LIMIT)).arg(if newest_first {

@@ -34,7 +34,7 @@ pub async fn scan_keys(
     redis: &Redis,
     pattern: &str,
     cursor: u64,
-    count: usize,
+    count: u64,
 ) -> Result<ScanStep, RedisError> {
     let call =
         Call::new().key(redis.keys().queues()).arg(cursor).arg(pattern).arg(count.clamp(1, PAGE_LIMIT));
@@ -48,7 +48,7 @@ pub async fn scan_members(
     key: Key,
     kind: KeyType,
     cursor: u64,
-    count: usize,
+    count: u64,
 ) -> Result<ScanStep, RedisError> {
     let call = Call::new().key(key).arg(kind.name()).arg(cursor).arg(count.clamp(1, PAGE_LIMIT));
     ScanStep::read(redis.call(&SCAN_MEMBERS, call).await?)

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::{BATCH_BYTES, EntrySource};
+use crate::page::SearchOrder;
 use crate::redis::{Redis, RedisError, Reply, Script};
 use crate::time::EpochSeconds;
 
@@ -14,15 +15,6 @@ const SEARCH_SLICE: u64 = 1000;
 /// [`find_entry`] looks at no more. What is hashed is looked at longer than what is compared.
 const FIND_LIMIT: u64 = 5000;
 const FIND_BYTES: usize = 16 * BATCH_BYTES;
-
-/// Where a search begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchOrder {
-    /// With what is taken or due next, or died first.
-    NextFirst,
-    /// At the other end.
-    LastFirst,
-}
 
 /// An entry that a search found.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,6 +4,7 @@
 use crate::support::{ME, Outcome, start};
 use bytes::Bytes;
 use cogworker_core::locks::{JobLocks, JobTraces};
+use cogworker_core::redis::Call;
 use cogworker_core::scripts::{self, Held, Moves, SettleBatch, Step};
 use cogworker_core::time::EpochSeconds;
 
@@ -18,6 +19,27 @@ const NAMES: [&str; 9] = [
     "sunsubscribe",
     "pubsub",
 ];
+
+/// As the documentation of [`Redis::command`](cogworker_core::redis::Redis::command) shows it.
+const NESTED: &str = "return { redis.call('LRANGE', KEYS[1], 0, -1) }";
+
+#[tokio::test]
+async fn a_script_of_ones_own_that_nests_its_reply_may_hold_any_strings() -> Outcome {
+    let (server, redis) = start().await?;
+    for name in NAMES {
+        server.cli(&["RPUSH", "log", name, "default", "mailers"]);
+        let call = Call::new().arg(NESTED).arg(1).arg("log");
+        let lines = redis.command("EVAL", call).await?.array()?.remove(0).texts()?;
+        assert_eq!(lines, [name, "default", "mailers"]);
+        assert_eq!(
+            redis.command("LLEN", Call::new().key("log")).await?.int()?,
+            3,
+            "the next reply is its own"
+        );
+        server.cli(&["DEL", "log"]);
+    }
+    Ok(())
+}
 
 #[tokio::test]
 async fn names_of_pubsub_messages_are_read_right_everywhere() -> Outcome {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use crate::scripts_jobs::{LIST, NOW, counted, raw, settle, with_locks};
 use crate::support::{ME, Outcome, has_ttl, start};
 use cogworker_core::formats::epoch_hour;
+use cogworker_core::history_limits::HistoryLimits;
 use cogworker_core::locks::JobTraces;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, Effect, Held, HistoryLimits, SettleBatch, SideStep, Step, Traces};
+use cogworker_core::scripts::{self, Effect, Held, SettleBatch, SideStep, Step, Traces};
 use cogworker_core::time::EpochSeconds;
 
 #[tokio::test]

@@ -15,7 +15,7 @@ fn unique(jid: &str) -> Bytes {
     .into()
 }
 
-fn locks(raw: &Bytes) -> Result<JobLocks, cogworker_core::raw_job::NotAJob> {
+fn locks(raw: &Bytes) -> Result<JobLocks, cogworker_core::raw_job::NotAJobError> {
     Ok(JobLocks::of(&RawJob::parse(raw)?, &KeySpace::default()))
 }
 

@@ -56,6 +56,7 @@ async fn every_guarded_key_is_told_its_type_guard_09() -> Outcome {
             KeyType::Set => &["SADD", &key, "1"],
             KeyType::SortedSet => &["ZADD", &key, "1", "1"],
             KeyType::Hash => &["HSET", &key, "1", "1"],
+            other => return Err(format!("no value for a {other}").into()),
         };
         server.cli(right);
     }

@@ -1,8 +1,9 @@
 //! Looking through entries, finding one again, and moving them by hand.
 
 use bytes::Bytes;
+use cogworker_core::page::SearchOrder;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{self, EntrySource, FoundEntry, SearchOrder, Step};
+use cogworker_core::scripts::{self, EntrySource, FoundEntry, Step};
 use cogworker_core::time::EpochSeconds;
 use sha1::{Digest, Sha1};
 

@@ -32,7 +32,7 @@ pub(crate) fn has_ttl(server: &TestRedis, key: &str, ttl: i64) -> bool {
 pub(crate) async fn walk_keys(
     redis: &Redis,
     pattern: &str,
-    count: usize,
+    count: u64,
 ) -> Result<BTreeSet<String>, RedisError> {
     let (mut found, mut cursor) = (BTreeSet::new(), Some(0));
     while let Some(from) = cursor {

@@ -19,7 +19,7 @@ pub enum ConfigError {
         /// Which setting.
         key: Key,
         /// What it accepts, and what it was given.
-        source: Mismatch,
+        r#source: Mismatch,
     },
     /// The Redis settings do not fit together.
     #[error(transparent)]

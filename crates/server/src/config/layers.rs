@@ -29,7 +29,7 @@ pub enum LoadError {
         /// As it was given.
         path: PathBuf,
         /// The system's reason.
-        source: io::Error,
+        r#source: io::Error,
     },
     /// An expression of the file is not understood, or has no value.
     #[error("{path}: {source}", path = path.display())]
@@ -37,7 +37,7 @@ pub enum LoadError {
         /// As it was given.
         path: PathBuf,
         /// Names line and expression.
-        source: super::erb::ErbError,
+        r#source: super::erb::ErbError,
     },
     /// The file is not YAML.
     #[error("{path}:{line}: expected YAML, found {message}", path = path.display())]
@@ -67,7 +67,7 @@ pub enum LoadError {
         /// The setting.
         key: String,
         /// What is expected, and what was found.
-        source: Box<Mismatch>,
+        r#source: Box<Mismatch>,
     },
     /// Redis settings that do not fit together.
     #[error("{at}: {source}")]
@@ -75,7 +75,7 @@ pub enum LoadError {
         /// Where the Redis server is named.
         at: Source,
         /// What does not fit.
-        source: Box<RedisConfigError>,
+        r#source: Box<RedisConfigError>,
     },
     /// The layers do not make up a configuration.
     #[error("the layers do not make up a configuration: {message}")]

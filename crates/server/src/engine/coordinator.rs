@@ -18,8 +18,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cogworker_core::history_limits::HistoryLimits;
 use cogworker_core::redis::{Redis, RedisError};
-use cogworker_core::scripts::{self, Fetched, Held, HistoryLimits, Settled};
+use cogworker_core::scripts::{self, Fetched, Held, Settled};
 use cogworker_core::time::ttl_seconds;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver};

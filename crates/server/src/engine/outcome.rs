@@ -8,7 +8,7 @@ use cogworker_core::failure::Failure;
 use cogworker_core::formats::{AttemptOutcome, AttemptRecord, RunRecord, UnsettledRecord};
 use cogworker_core::keys::{Key, KeySpace};
 use cogworker_core::locks::{JobLocks, JobTraces};
-use cogworker_core::raw_job::{NotAJob, RawJob};
+use cogworker_core::raw_job::{NotAJobError, RawJob};
 use cogworker_core::scripts::{Effect, SettleBatch, Traces};
 use cogworker_core::time::{EpochSeconds, ttl_seconds};
 use cogworker_core::{payload_edit, retry, unparseable};
@@ -140,7 +140,7 @@ impl Outcome {
     }
 
     /// Something on a queue that is no job: wrapped and buried (DEAD-06, DEAD-10).
-    pub(crate) fn unparseable(claim: Claim, reason: &NotAJob, rules: Rules<'_>) -> Self {
+    pub(crate) fn unparseable(claim: Claim, reason: &NotAJobError, rules: Rules<'_>) -> Self {
         let now = EpochSeconds::now();
         let filed = Filed {
             set: rules.keys.dead(),

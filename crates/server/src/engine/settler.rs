@@ -6,11 +6,10 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use cogworker_core::failure::Failure;
+use cogworker_core::history_limits::HistoryLimits;
 use cogworker_core::keys::KeySpace;
 use cogworker_core::redis::RedisError;
-use cogworker_core::scripts::{
-    BATCH_LIMIT, BatchShape, Held, HistoryLimits, SettleBatch, Settled, SideStep, Step,
-};
+use cogworker_core::scripts::{BATCH_LIMIT, BatchShape, Held, SettleBatch, Settled, SideStep, Step};
 
 use super::outcome::{Fate, Outcome};
 

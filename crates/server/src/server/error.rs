@@ -13,21 +13,21 @@ use crate::services::watchdog::WatchdogError;
 pub enum ServerError {
     /// Redis cannot be used as configured.
     #[error("start the worker: failed to {0}")]
-    Redis(#[from] RedisError),
+    Redis(RedisError),
     /// The operating system refused a thread.
     #[error("start the worker's engine: {0}")]
-    Engine(#[from] std::io::Error),
+    Engine(std::io::Error),
     /// Health checks cannot be answered at the configured address.
     #[error("start the worker: answer health checks at {address}: {source}")]
     Health {
         /// As configured.
         address: SocketAddr,
         /// The system's reason.
-        source: std::io::Error,
+        r#source: std::io::Error,
     },
     /// A periodic entry cannot be used.
     #[error("start the worker: failed to {0}")]
-    Periodic(#[from] PeriodicError),
+    Periodic(PeriodicError),
     /// The engine ended by itself, which is a fault of ours.
     #[error("keep the worker's engine running: it ended by itself")]
     EngineEnded,
@@ -50,11 +50,46 @@ fn held_jobs(held: Option<u64>) -> String {
     }
 }
 
+impl From<RedisError> for ServerError {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
+
+impl From<PeriodicError> for ServerError {
+    fn from(error: PeriodicError) -> Self {
+        Self::Periodic(error)
+    }
+}
+
 impl From<WatchdogError> for ServerError {
     fn from(error: WatchdogError) -> Self {
         match error {
             WatchdogError::Bind(address, source) => Self::Health { address, source },
             WatchdogError::Thread(source) => Self::Engine(source),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_that_the_message_tells_is_not_told_by_the_source_again() {
+        let errors = [
+            ServerError::Redis(RedisError::Disconnected("it is away".into())),
+            ServerError::Engine(io::Error::other("it is away")),
+            ServerError::Health {
+                address: ([127, 0, 0, 1], 7433).into(),
+                source: io::Error::other("it is away"),
+            },
+        ];
+        for error in errors {
+            assert!(error.to_string().ends_with("it is away") && error.source().is_none(), "{error}");
         }
     }
 }

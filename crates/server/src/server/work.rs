@@ -154,7 +154,7 @@ impl Server {
         })?;
 
         let (services_stop, beats_stop) = (CancellationToken::new(), CancellationToken::new());
-        let beats = heartbeat.spawn(beats_stop.clone())?;
+        let beats = heartbeat.spawn(beats_stop.clone()).map_err(ServerError::Engine)?;
         let mut services = JoinSet::new();
         if let Some(link) = &mut link {
             let siblings = link.siblings(recovery.clone());

@@ -172,9 +172,10 @@ impl KeyGuard {
     ) -> Result<(), RedisError> {
         let mut cursor = Some(0);
         while let Some(from) = cursor {
+            let (registry, most) = (&registry, BATCH_LIMIT as u64);
             let step = self
                 .line
-                .call(PLACE, |redis| scripts::scan_members(redis, registry.clone(), kind, from, BATCH_LIMIT));
+                .call(PLACE, |redis| scripts::scan_members(redis, registry.clone(), kind, from, most));
             let step = step.await?;
             let keys: Vec<_> = step.found.iter().flat_map(|name| keys_of(self.line.keys(), name)).collect();
             self.check_keys(&keys, wrong).await?;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cogworker_core::raw_job::{NotAJob, RawJob};
+use cogworker_core::raw_job::{NotAJobError, RawJob};
 use cogworker_core::redis::RedisError;
 use cogworker_core::scripts::{self, BATCH_BYTES, BATCH_LIMIT, Moves, Step};
 use cogworker_core::time::EpochSeconds;
@@ -176,7 +176,7 @@ impl Poller {
                     moves.to_queue(entry.clone(), payload, queue);
                     Ok(())
                 }
-                None => Err(NotAJob::NotJson("the job names no queue".into())),
+                None => Err(NotAJobError::NotJson("the job names no queue".into())),
             });
             if let Err(reason) = placed {
                 let wrapped = unparseable::wrap(entry, None, &reason, now);

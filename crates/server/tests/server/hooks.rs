@@ -78,7 +78,7 @@ async fn a_delay_of_over_a_year_is_kept_with_a_warning_hook_08() -> TestResult {
     });
     let worker = site.worker(app)?;
     for (number, warnings) in [(365, 0), (400, 1)] {
-        site.client.push(NewJob::of(&Numbered(number)).jid(&format!("j{number}"))).await?;
+        site.client.push(NewJob::of(&Numbered(number)).jid(format!("j{number}"))).await?;
         reach("it waits for its retry", || site.members("retry") == 1)?;
         let seconds = retry_score(&site)?;
         assert!((seconds - days(number as u64).as_secs_f64()).abs() < 2.0, "{seconds}");
@@ -131,7 +131,7 @@ async fn kill_buries_discard_forgets_and_a_panicking_hook_changes_nothing_hook_0
         });
     let worker = site.worker(app)?;
     for number in 1..=3 {
-        let job = NewJob::of(&Numbered(number)).jid(&format!("j{number}")).set("unique", "until_executed");
+        let job = NewJob::of(&Numbered(number)).jid(format!("j{number}")).set("unique", "until_executed");
         let args = format!("[{number}]");
         let digest = cogworker_core::digest::unique_digest("NumberedJob", "default", &args);
         site.run(&["SET", &format!("cogworker:unique:{digest}"), &format!("j{number}")])?;

@@ -209,7 +209,7 @@ async fn a_middleware_that_fails_or_panics_leaves_the_slot_to_be_fired_later_and
     let (seen, asked) = (Seen::default(), Seen::default());
     let note = asked.clone();
     let failing = from_fn(move |job: NewJob, next: ClientNext| {
-        let args = job.get("args").map(|args| args.get().to_owned()).unwrap_or_default();
+        let args = job.field("args").map(|args| args.get().to_owned()).unwrap_or_default();
         let first = !note.all().contains(&args);
         note.add(args.clone());
         async move {

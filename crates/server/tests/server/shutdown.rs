@@ -181,9 +181,7 @@ async fn fails_at_the_limit(
         config.shutdown_timeout = Duration::from_millis(50);
     })?;
     for kind in ["heeds", "stubborn"] {
-        site.client
-            .push(NewJob::of(&Text(kind.into())).queue(&queue).jid(&format!("{kind}-{queue}")))
-            .await?;
+        site.client.push(NewJob::of(&Text(kind.into())).queue(&queue).jid(format!("{kind}-{queue}"))).await?;
     }
     reach("both run", || begun.len() == 2)?;
     worker.handle.stop();

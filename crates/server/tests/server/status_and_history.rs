@@ -102,7 +102,7 @@ async fn a_job_cannot_overwrite_what_the_worker_keeps_in_its_status() -> TestRes
         .status(Duration::from_secs(1800))
         .job(|job: Text, ctx: Context| async move { ctx.store(&[("rows", "1"), (&job.0, "mine")]).await });
     let worker = site.worker(app)?;
-    for name in Status::OWN_FIELDS {
+    for &name in Status::OWN_FIELDS {
         site.client.push(NewJob::of(&Text(name.into())).jid(name).retry(false)).await?;
         reach("it failed", || field(&site, name, "status") == "failed")?;
         let told = field(&site, name, "error_message");
@@ -254,7 +254,7 @@ async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
     let client = cogworker_client::Client::connect(&RedisConfig::new(&site.redis.url())?).await?;
     let client = client.with_status(Duration::MAX).with_unique_lock_ttl(Duration::MAX);
     for number in [1, 2] {
-        let job = NewJob::of(&Numbered(number)).jid(&format!("j{number}")).set("unique", "until_executed");
+        let job = NewJob::of(&Numbered(number)).jid(format!("j{number}")).set("unique", "until_executed");
         client.push(job).await?;
     }
     reach("both ended", || (site.processed(), site.failed()) == (1, 1))?;

@@ -132,7 +132,7 @@ async fn jobs_run_in_the_order_in_which_they_came_due() -> Outcome {
 #[tokio::test]
 async fn middleware_of_both_sides_is_run() -> Outcome {
     let (fake, log) = (Fake::new(), Log::default());
-    let client = fake.client().middleware(from_fn(|job: NewJob, next: Next| async move {
+    let client = fake.client().with_middleware(from_fn(|job: NewJob, next: Next| async move {
         let job = job.args(["changed"]).queue("other");
         next.run(job).await
     }));
@@ -218,7 +218,7 @@ async fn what_cannot_be_pushed_is_refused_as_by_a_real_client_p_60() -> Outcome 
     for job in [NewJob::new(""), NewJob::new("A").set("args", 5), NewJob::new("A").set("at", "soon")] {
         assert!(matches!(fake.client().push(job).await, Err(ClientError::Job(_))));
     }
-    let refusing = fake.client().middleware(from_fn(|_: NewJob, _: Next| async { Err("no".into()) }));
+    let refusing = fake.client().with_middleware(from_fn(|_: NewJob, _: Next| async { Err("no".into()) }));
     assert!(matches!(refusing.push(NewJob::new("A")).await, Err(ClientError::Middleware(_))));
     assert!(fake.is_empty());
     Ok(())

@@ -75,7 +75,7 @@ async fn what_cannot_be_pushed_is_refused_and_not_run_p_60() -> Outcome {
     let bad = NewJob::of(&greeting("world")).set("args", "world");
     let said = client.push(bad).await.unwrap_err().to_string();
     assert_eq!(said, r#"push a job: args must be an array, found "world""#);
-    let stopping = client.middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
+    let stopping = client.with_middleware(from_fn(|_: NewJob, _: Next| async { Ok(None) }));
     assert_eq!(stopping.perform_async(&greeting("world")).await?, None);
     assert!(log.take().is_empty());
     Ok(())

@@ -31,7 +31,7 @@ const SHORT_ERROR: usize = 200;
 const LONGEST_ARGS: usize = 64 << 10;
 const LONGEST_TRACE: usize = 200;
 /// One job's runs among which the open one is looked for.
-const RUNS_OF_JOB: usize = 200;
+const RUNS_OF_JOB: u64 = 200;
 
 pub(crate) fn routes() -> Router {
     Router::new().route("/history", get(show)).route("/history/data", get(data::show))
@@ -147,7 +147,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     };
     let href = query.list().href();
     let asked = Pager::new(query.page.as_deref(), per_page, most, href.clone());
-    let part = search.clone().range(asked.skip(), per_page);
+    let part = search.clone().range(asked.skip() as u64, per_page as u64);
     let (page, days, times, open) = tokio::join!(
         history.find(&part),
         history.daily(query.days.count()),
@@ -157,7 +157,7 @@ async fn load(ui: &Ui, query: RunsQuery) -> Result<HistoryPage, WebError> {
     let (mut page, days): (RunPage, Vec<DayCount>) = (page?, days?);
     let pager = Pager::new(query.page.as_deref(), per_page, page.total, href);
     if pager.skip() != asked.skip() {
-        page = history.find(&search.range(pager.skip(), per_page)).await?;
+        page = history.find(&search.range(pager.skip() as u64, per_page as u64)).await?;
     }
     let detail = open?.map(|run| RunDetail::new(ui, &query, &run));
     Ok(HistoryPage {

@@ -11,7 +11,7 @@ use axum::extract::RawQuery;
 use axum::response::Response;
 use axum::routing::{get, post};
 use bytes::Bytes;
-use cogworker_client::{EntryFilter, NotAnEntryRef};
+use cogworker_client::{EntryFilter, NotAnEntryRefError};
 use cogworker_core::redis::RedisError;
 
 use crate::Ui;
@@ -169,7 +169,8 @@ async fn delete(ui: Ui, Name(name): Name, body: Bytes) -> Result<Response, WebEr
     let waiting = ui.client().queue(&queue);
     let raw = match (form.0.get("entry"), form.0.all("raw").next()) {
         (Some(entry), _) => {
-            let bad = |error: NotAnEntryRef| WebError::BadRequest(format!("the field entry cannot {error}"));
+            let bad =
+                |error: NotAnEntryRefError| WebError::BadRequest(format!("the field entry cannot {error}"));
             waiting.find(&entry.parse().map_err(bad)?).await?
         }
         (None, Some(raw)) => Some(Bytes::from(raw.to_owned())),

@@ -117,7 +117,7 @@ struct SchedulesPage {
     rows: Vec<ScheduleRow>,
     unreadable: Vec<String>,
     pager: Pager,
-    looked_at: usize,
+    looked_at: u64,
 }
 
 view!(SchedulesPage, Schedules);
@@ -170,7 +170,7 @@ impl ScheduleRow {
             cron: job.cron.clone(),
             next,
             slot,
-            last_slot: job.last_slot.map(|slot| EpochSeconds::new(slot as f64)),
+            last_slot: job.last_slot,
             last_run,
             until_executed: job.until_executed,
             running: job.running.is_some(),
@@ -257,7 +257,7 @@ fn sort(rows: &mut [ScheduleRow], by: Sort) {
         Sort::NextRun => rows.sort_by_key(|row| far(row.slot.as_ref())),
         Sort::Class => {}
         Sort::LastRun => {
-            rows.sort_by_key(|row| Reverse(row.last_slot.map_or(i64::MIN, |at| at.as_f64() as i64)));
+            rows.sort_by_key(|row| Reverse(row.last_slot));
         }
     }
 }
@@ -279,7 +279,10 @@ async fn run_now(ui: Ui, Name(pjid): Name, body: Bytes) -> Result<Response, WebE
     let entry = published?.jobs.into_iter().find(|job| job.pjid == pjid);
     let last = runs.unwrap_or_default();
     let queue = entry.as_ref().and_then(|entry| last.of(entry)).map(|run| run.queue.clone());
-    let pushed = periodic.run_now_on(&pjid, queue.as_deref()).await?;
+    let pushed = match &queue {
+        Some(queue) => periodic.run_now_on(&pjid, queue).await?,
+        None => periodic.run_now(&pjid).await?,
+    };
     let message = match (pushed, &entry) {
         (Some(jid), Some(entry)) => {
             ui.log_action("run schedule now", &format!("{} ({pjid})", entry.class));

@@ -151,7 +151,7 @@ impl ProcessRow {
 
 impl RunningRow {
     fn new(ui: &Ui, running: &RunningJob) -> Self {
-        let job = RawJob::parse(running.work.payload.get().as_bytes()).unwrap_or_default();
+        let job = RawJob::parse(running.work.raw.get().as_bytes()).unwrap_or_default();
         let class = if job.class().is_empty() { "(unparseable)" } else { job.class() };
         Self {
             jid: job.jid().to_owned(),
@@ -160,7 +160,7 @@ impl RunningRow {
             queue: running.work.queue.clone(),
             identity: running.identity.clone(),
             slot: running.slot.clone(),
-            run_at: EpochSeconds::new(running.work.run_at as f64),
+            run_at: running.work.run_at,
             usual: None,
             percent: None,
             message: String::new(),

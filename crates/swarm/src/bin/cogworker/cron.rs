@@ -134,7 +134,7 @@ fn list(published: &PublishedJobs, output: &mut Output) -> Outcome {
                 until_executed: job.until_executed,
                 disabled: job.disabled,
                 next: next(job, now),
-                last: job.last_slot,
+                last: job.last_slot.map(|at| at.as_f64() as i64),
                 running: job.running.as_ref().map(|jid| jid.as_str()),
             })?;
         }
@@ -155,8 +155,7 @@ fn list(published: &PublishedJobs, output: &mut Output) -> Outcome {
         Column::Text("STATE"),
         Column::Long("ARGS"),
     ]);
-    let when =
-        |at: Option<i64>| at.map(|at| text::when(EpochSeconds::new(at as f64), now)).unwrap_or_default();
+    let when = |at: Option<EpochSeconds>| at.map(|at| text::when(at, now)).unwrap_or_default();
     let pjids: Vec<&str> = published
         .jobs
         .iter()
@@ -173,7 +172,7 @@ fn list(published: &PublishedJobs, output: &mut Output) -> Outcome {
             short(&job.pjid, &pjids),
             job.class.clone(),
             job.cron.clone(),
-            when(next(job, now)),
+            when(next(job, now).map(|at| EpochSeconds::new(at as f64))),
             when(job.last_slot),
             state.to_owned(),
             job.args.clone(),

@@ -246,7 +246,7 @@ fn named(queue: &QueueInfo) -> String {
 }
 
 fn dead(all: &[InProgress], processes: &[Process], findings: &mut Findings) {
-    let holding = all.iter().filter(|it| !it.lives && it.size.is_some_and(|size| size > 0));
+    let holding = all.iter().filter(|it| !it.is_alive && it.size.is_some_and(|size| size > 0));
     let holding: Vec<String> =
         holding.map(|it| format!("{} ({})", it.identity, text::jobs(it.size.unwrap_or(0)))).collect();
     if holding.is_empty() {

@@ -66,7 +66,7 @@ impl JobCells {
                 enqueued_at: None,
             };
         };
-        let error = match (job.text_field("error_class"), job.text_field("error_message")) {
+        let error = match (job.field_as::<String>("error_class"), job.field_as::<String>("error_message")) {
             (Some(class), Some(message)) => format!("{class}: {message}"),
             (class, message) => class.or(message).unwrap_or_default(),
         };

@@ -232,8 +232,8 @@ async fn select(
 ) -> Result<(Vec<Entry>, u64), Failure> {
     let doing = || format!("read {}", set.name());
     let limit = if limit == 0 { usize::MAX } else { limit };
-    if filter.is_all() && limit <= cogworker_core::scripts::PAGE_LIMIT {
-        let page = jobs.page(0, limit).await.doing(doing())?;
+    if filter.is_all() && limit as u64 <= cogworker_core::scripts::PAGE_LIMIT {
+        let page = jobs.page(0, limit as u64).await.doing(doing())?;
         let more = page.total.saturating_sub(page.entries.len() as u64);
         return Ok((page.entries, more));
     }

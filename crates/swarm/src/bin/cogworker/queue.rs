@@ -14,7 +14,7 @@ use crate::table::{Column, Table};
 use crate::text;
 
 /// So many jobs are read at a time.
-const PAGE: usize = 200;
+const PAGE: u64 = 200;
 /// So many are listed, unless more are asked for.
 const LISTED: u64 = 50;
 
@@ -230,8 +230,8 @@ async fn list(queue: &Queue, skip: u64, limit: u64, output: &mut Output) -> Outc
     let limit = if limit == 0 { u64::MAX } else { limit };
     let (mut shown, mut total) = (0, 0);
     while shown < limit {
-        let count = usize::try_from(limit - shown).unwrap_or(PAGE).min(PAGE);
-        let skipped = usize::try_from(skip.saturating_add(shown)).unwrap_or(usize::MAX >> 12).min(1 << 40);
+        let count = (limit - shown).min(PAGE);
+        let skipped = skip.saturating_add(shown).min(1 << 40);
         let page = queue.page(skipped, count).await.doing(format!("read the queue {:?}", queue.name()))?;
         total = page.total;
         for raw in &page.entries {
@@ -243,8 +243,9 @@ async fn list(queue: &Queue, skip: u64, limit: u64, output: &mut Output) -> Outc
                 table.row([when, cells.jid, cells.class, cells.args]);
             }
         }
-        shown += page.entries.len() as u64;
-        if page.entries.len() < count {
+        let read = page.entries.len() as u64;
+        shown += read;
+        if read < count {
             break;
         }
     }

@@ -236,9 +236,9 @@ fn running(look: &Look) -> Table {
         Column::Long("PROCESS"),
     ]);
     for running in jobs {
-        let job = RawJob::parse(running.work.payload.get().as_bytes()).unwrap_or_default();
+        let job = RawJob::parse(running.work.raw.get().as_bytes()).unwrap_or_default();
         table.row([
-            text::duration(look.at.since(EpochSeconds::new(running.work.run_at as f64))),
+            text::duration(look.at.since(running.work.run_at)),
             job.jid().to_owned(),
             job.class().to_owned(),
             running.work.queue.clone(),

@@ -17,9 +17,9 @@ const MOST_COLUMNS: usize = 20;
 
 pub(super) async fn show(ui: Ui, RawQuery(query): RawQuery) -> Result<Response, WebError> {
     let fields = Fields::of_query(query);
-    let start = fields.number("start").unwrap_or(0).min(1 << 30) as usize;
-    let end = fields.number("end").unwrap_or(start as u64 + ui.shared.options.history_per_page as u64);
-    let count = (end.saturating_sub(start as u64)).min(RUNS_PER_PAGE as u64) as usize;
+    let start = fields.number("start").unwrap_or(0).min(1 << 30);
+    let end = fields.number("end").unwrap_or(start + ui.shared.options.history_per_page as u64);
+    let count = end.saturating_sub(start).min(RUNS_PER_PAGE);
     let mut search = RunsQuery::new(&fields).search(&ui);
     for (column, direction) in order(fields.get("sort")) {
         search = search.sort(column, direction);

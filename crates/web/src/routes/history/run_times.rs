@@ -91,9 +91,7 @@ mod tests {
 
     fn times() -> BTreeMap<String, Durations> {
         let of = |counts: [u64; 2], seconds| {
-            let mut durations = Durations { sum: Duration::from_secs(seconds), ..Durations::default() };
-            (durations.counts[0], durations.counts[7]) = (counts[0], counts[1]);
-            durations
+            Durations::new(&[counts[0], 0, 0, 0, 0, 0, 0, counts[1]], Duration::from_secs(seconds))
         };
         let mut times: BTreeMap<String, Durations> =
             (0..30).map(|at| (format!("Many{at:02}Job"), of([1, 0], 0))).collect();

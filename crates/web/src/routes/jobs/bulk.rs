@@ -204,7 +204,7 @@ impl Progress {
         loop {
             let more = match action {
                 Action::Delete => walk.delete_next().await?.map(|done| (done, 0, None)),
-                Action::Kill => walk.kill_next().await?.map(|(done, error)| (done, 0, error)),
+                Action::Kill => walk.kill_next().await?.map(|all| (all.killed, 0, all.error)),
                 Action::Reschedule(_) => walk.reschedule_next(self.at).await?.map(|done| (done, 0, None)),
                 Action::Run => walk.requeue_next().await?.map(|all| (all.requeued, all.left, all.error)),
             };

@@ -136,7 +136,8 @@ async fn detail(
         None => ui.stray(start_of(&raw)),
     };
     let whole = shown_raw(ui, job.as_ref(), &raw);
-    let text = |name| job.as_ref().and_then(|job| job.text_field(name)).filter(|text| !text.is_empty());
+    let text =
+        |name| job.as_ref().and_then(|job| job.field_as::<String>(name)).filter(|text| !text.is_empty());
     let error = text("error_class").or_else(|| text("error_message")).map(|_| {
         let (class, message) =
             (text("error_class").unwrap_or_default(), text("error_message").unwrap_or_default());
@@ -148,7 +149,7 @@ async fn detail(
             message: display::shortened(&message, LONGEST_TEXT),
         }
     });
-    let time = |name| job.as_ref().and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+    let time = |name| job.as_ref().and_then(|job| job.field_as::<f64>(name)).map(EpochSeconds::new);
     let mut times: Vec<(&'static str, EpochSeconds)> = Vec::new();
     let mut add = |label, at: Option<EpochSeconds>| times.extend(at.map(|at| (label, at)));
     add("Created", time("created_at"));

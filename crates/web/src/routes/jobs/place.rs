@@ -125,13 +125,9 @@ pub(super) struct Runs {
 
 impl Located {
     pub(super) fn running(place: u64, job: &RunningJob) -> Self {
-        let raw = Bytes::copy_from_slice(job.work.payload.get().as_bytes());
+        let raw = Bytes::copy_from_slice(job.work.raw.get().as_bytes());
         let target = Target { place: Place::Running, entry: EntryRef::new(&raw, place, None) };
-        let runs = Runs {
-            identity: job.identity.clone(),
-            slot: job.slot.clone(),
-            since: EpochSeconds::new(job.work.run_at as f64),
-        };
+        let runs = Runs { identity: job.identity.clone(), slot: job.slot.clone(), since: job.work.run_at };
         Self { target, raw, score: None, running: Some(runs) }
     }
 }

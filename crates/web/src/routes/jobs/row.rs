@@ -46,7 +46,7 @@ impl JobRow {
             Some(job) => (job.class(), ui.args(job.class(), job.args_json())),
             None => ("(unparseable)", ui.stray(start_of(raw))),
         };
-        let field = |name| job.as_ref().and_then(|job| job.number_field(name)).map(EpochSeconds::new);
+        let field = |name| job.as_ref().and_then(|job| job.field_as::<f64>(name)).map(EpochSeconds::new);
         let jid = job.as_ref().map(|job| job.jid().to_owned()).unwrap_or_default();
         let class = if class.is_empty() { "(no class)" } else { class };
         Self {
@@ -166,7 +166,7 @@ pub(super) fn attempts(job: &RawJob<'_>) -> Option<(u64, u64)> {
 
 /// What went wrong, as a line.
 fn error(job: &RawJob<'_>) -> Option<String> {
-    let field = |name| job.text_field(name).filter(|text| !text.is_empty());
+    let field = |name| job.field_as::<String>(name).filter(|text| !text.is_empty());
     let line = match (field("error_class"), field("error_message")) {
         (Some(class), Some(message)) => format!("{class}: {message}"),
         (class, message) => class.or(message)?,

@@ -98,8 +98,8 @@ fn durations(encoder: &mut DescriptorEncoder<'_>, snapshot: &Snapshot) -> fmt::R
     let help = "How long runs took, successful and failed ones";
     let mut family = encoder.encode_descriptor(&name, help, None, MetricType::Histogram)?;
     for (class, durations) in &snapshot.durations {
-        let bounds = DURATION_BOUNDS.into_iter().chain([f64::INFINITY]);
-        let buckets: Vec<_> = bounds.zip(durations.counts).collect();
+        let bounds = DURATION_BOUNDS.iter().copied().chain([f64::INFINITY]);
+        let buckets: Vec<_> = bounds.zip(durations.counts().iter().copied()).collect();
         let label = [("class", class.as_str())];
         let mut metric = family.encode_family(&label)?;
         metric.encode_histogram::<NoLabelSet>(

@@ -218,7 +218,11 @@ mod tests {
 
     #[test]
     fn only_what_there_is_is_told() {
-        let told = |retrying, dead| fate(FailureCounts { retrying, dead });
+        let told = |retrying, dead| {
+            let mut counts = FailureCounts::default();
+            (counts.retrying, counts.dead) = (retrying, dead);
+            fate(counts)
+        };
         assert_eq!(told(148, 6), "148 jobs wait for a retry, 6 are dead");
         assert_eq!(told(1, 1), "1 job waits for a retry, 1 is dead");
         assert_eq!((told(2, 0), told(0, 1)), ("2 jobs wait for a retry".into(), "1 job is dead".into()));

@@ -141,7 +141,7 @@ async fn next_times(ui: &Ui) -> NextTimes {
     let client = ui.client();
     let (schedule, retries, dead) = (client.schedule(), client.retries(), client.dead());
     let (scheduled, retrying, dead) = tokio::join!(schedule.page(0, 1), retries.page(0, 1), dead.page(0, 1));
-    let first = |page: Result<cogworker_core::scripts::Page<cogworker_client::Entry>, _>| {
+    let first = |page: Result<cogworker_client::Page<cogworker_client::Entry>, _>| {
         page.ok().and_then(|page| page.entries.first().map(|entry| entry.score))
     };
     NextTimes { scheduled: first(scheduled), retrying: first(retrying), dead: first(dead) }

@@ -159,7 +159,7 @@ async fn select(ui: &Ui, name: &str, query: &OverviewQuery) -> Result<Selected, 
         OverviewQuery { layout: Some("b".into()), queue: Some(name.into()), ..Default::default() }.href(ui);
     let pager = Pager::new(query.page.as_deref(), PER_PAGE, info.size.unwrap_or(0), href);
     let jobs = match info.size {
-        Some(_) => queue.page(pager.skip(), PER_PAGE).await?.entries,
+        Some(_) => queue.page(pager.skip() as u64, PER_PAGE as u64).await?.entries,
         None => Vec::new(),
     };
     Ok(Selected {

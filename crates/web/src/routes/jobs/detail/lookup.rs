@@ -50,7 +50,7 @@ async fn by_jid(ui: &Ui, query: &JobsQuery, counts: &Counts, jid: &str) -> Resul
     places.extend(queues.iter().map(|queue| Place::Queue(queue.name.clone())));
     places.sort_by_key(|place| place.state() != query.state);
     if let Some((at, job)) = running
-        .find(|(_, job)| RawJob::parse(job.work.payload.get().as_bytes()).is_ok_and(|job| job.jid() == jid))
+        .find(|(_, job)| RawJob::parse(job.work.raw.get().as_bytes()).is_ok_and(|job| job.jid() == jid))
     {
         return Ok(Some(Located::running(at as u64, job)));
     }

@@ -10,7 +10,7 @@ const fn days(days: u64) -> Duration {
 ///
 /// ```
 /// use std::time::Duration;
-/// use cogworker_core::scripts::HistoryLimits;
+/// use cogworker_core::history_limits::HistoryLimits;
 ///
 /// let limits = HistoryLimits::new().max_entries(1_000).retention(Duration::from_secs(7 * 24 * 3600));
 /// assert_eq!(limits.max_entries, 1_000);
