@@ -43,6 +43,8 @@ pub mod options;
 pub mod page;
 #[doc(hidden)]
 pub mod payload_edit;
+#[doc(hidden)]
+pub mod queue_name;
 pub mod raw_job;
 pub mod redis;
 pub mod redis_config;

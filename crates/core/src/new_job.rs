@@ -7,10 +7,12 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::args::{self, ArgsError};
+use crate::failure::limited;
 use crate::jid::Jid;
 use crate::job::Job;
 use crate::options::Retry;
 use crate::payload_edit::push_json_string;
+use crate::queue_name::{self, is_queue_name};
 use crate::raw_job::{NotAJobError, fields_of};
 use crate::time::EpochSeconds;
 
@@ -238,7 +240,14 @@ impl NewJob {
                 jid
             }
         };
-        let queue = match self.text("queue", "a queue name")? {
+        let queue = match self.text("queue", queue_name::EXPECTED)? {
+            Some(queue) if !is_queue_name(&queue) => {
+                return Err(NewJobError::BadField {
+                    field: "queue",
+                    expected: queue_name::EXPECTED,
+                    found: format!("{:?}", limited(&queue, 60)),
+                });
+            }
             Some(queue) => queue.into_owned(),
             None => {
                 self.fill("queue", "default")?;
@@ -395,7 +404,16 @@ mod tests {
         let errors = [
             (NewJob::new(""), r#"push a job: class must be a class name, found """#),
             (NewJob::new("A").set("args", 5), "push a job: args must be an array, found 5"),
-            (NewJob::new("A").queue(""), r#"push a job: queue must be a queue name, found """#),
+            (
+                NewJob::new("A").queue(""),
+                "push a job: queue must be a queue name of 1 to 255 bytes without commas, control characters or spaces \
+                 at its ends, found \"\"",
+            ),
+            (
+                NewJob::new("A").queue("a,b"),
+                "push a job: queue must be a queue name of 1 to 255 bytes without commas, control characters or spaces \
+                 at its ends, found \"a,b\"",
+            ),
             (NewJob::new("A").set("at", "soon"), r#"push a job: at must be epoch seconds, found "soon""#),
             (NewJob::new("A").set("jid", 7), "push a job: jid must be a text, found 7"),
         ];

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use cogworker_core::queue_name::{self, is_queue_name};
+
 use super::rule::{Mismatch, found};
 
 /// Weights are ratios; one above this is a slip.
@@ -10,8 +12,6 @@ pub(super) const MAX_WEIGHT: u32 = 1_000;
 
 /// The sum of all weights: the fetch order is drawn from a list of that length.
 pub(super) const MAX_QUEUES: usize = 10_000;
-
-const MAX_NAME_LEN: usize = 255;
 
 /// A queue and how often it counts, written `NAME` or `NAME,WEIGHT` (CONF-08).
 ///
@@ -78,23 +78,16 @@ pub(super) fn check_weight(weight: u32) -> Result<(), Mismatch> {
     }
 }
 
-/// The comma is refused because it parts names from weights wherever queues are written as text.
 pub(super) fn check_name(name: &str) -> Result<(), Mismatch> {
-    let problem = if name.is_empty() {
-        "an empty name".to_owned()
-    } else if name.len() > MAX_NAME_LEN {
-        format!("{} bytes", name.len())
-    } else if name.contains(',') || name.chars().any(char::is_control) || name.trim() != name {
-        found(name)
-    } else {
+    if is_queue_name(name) {
         return Ok(());
+    }
+    let problem = match name.len() {
+        0 => "an empty name".to_owned(),
+        length if length > 255 => format!("{length} bytes"),
+        _ => found(name),
     };
-    Err(Mismatch::new(
-        format!(
-            "a queue name of 1 to {MAX_NAME_LEN} bytes without commas, control characters or spaces at its ends"
-        ),
-        problem,
-    ))
+    Err(Mismatch::new(queue_name::EXPECTED, problem))
 }
 
 pub(super) fn check_all(queues: &[String]) -> Result<(), Mismatch> {
