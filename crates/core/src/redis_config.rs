@@ -36,6 +36,8 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The variable that names the Redis server.
 pub const URL_VAR: &str = "REDIS_URL";
+/// What it is sometimes taken for.
+const MISNAMED_URL_VARS: [&str; 2] = ["COGWORKER_REDIS_URL", "COGWORKER_REDIS"];
 /// The variable for [`RedisConfig::key_prefix`].
 pub const KEY_PREFIX_VAR: &str = "COGWORKER_REDIS_KEY_PREFIX";
 /// The variable for [`RedisConfig::connect_timeout`], in seconds.
@@ -168,7 +170,8 @@ impl RedisConfig {
     ///
     /// # Errors
     ///
-    /// When a variable is not Unicode or its value is refused; the error names the variable.
+    /// When a variable is not Unicode, its value is refused, or its name is a slip (`COGWORKER_REDIS_URL`); the error names
+    /// the variable.
     pub fn from_env() -> Result<Self, RedisConfigError> {
         Self::from_vars(|name| std::env::var_os(name))
     }
@@ -191,6 +194,12 @@ impl RedisConfig {
                 RedisConfigError::invalid(part, "a number of seconds", format!("{value:?}")).at(name)
             }),
         };
+        // Else the app would push to another Redis than its author thinks.
+        for place in MISNAMED_URL_VARS {
+            if text(place)?.is_some() {
+                return Err(RedisConfigError::Misnamed { place, hint: URL_VAR });
+            }
+        }
         let mut config = match text(URL_VAR)? {
             Some(url) => Self::new(&url).map_err(|error| error.at(URL_VAR))?,
             None => Self::default(),

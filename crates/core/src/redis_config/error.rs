@@ -79,6 +79,14 @@ pub enum RedisConfigError {
         /// The name of the variable.
         place: &'static str,
     },
+    /// A variable that nobody reads, whose name is nearly that of one.
+    #[error("{place}: no such variable; did you mean {hint}?")]
+    Misnamed {
+        /// The name of the variable.
+        place: &'static str,
+        /// The one that is read.
+        hint: &'static str,
+    },
 }
 
 impl RedisConfigError {
@@ -91,6 +99,7 @@ impl RedisConfigError {
         match self {
             Self::Invalid { part, expected, found, .. } => Self::Invalid { place, part, expected, found },
             Self::NotUnicode { .. } => Self::NotUnicode { place },
+            Self::Misnamed { hint, .. } => Self::Misnamed { place, hint },
         }
     }
 }

@@ -171,6 +171,18 @@ fn an_error_from_the_environment_names_the_variable() {
 }
 
 #[test]
+fn a_variable_that_is_nearly_the_one_of_the_address_is_refused() {
+    for misnamed in ["COGWORKER_REDIS_URL", "COGWORKER_REDIS"] {
+        let of = |value: &str| RedisConfig::from_vars(|name| (name == misnamed).then(|| value.into()));
+        assert_eq!(
+            of("redis://elsewhere").unwrap_err().to_string(),
+            format!("{misnamed}: no such variable; did you mean REDIS_URL?")
+        );
+        assert_eq!(of("").unwrap(), RedisConfig::default(), "empty is as good as absent");
+    }
+}
+
+#[test]
 fn settings_that_do_not_fit_together_are_refused() {
     let refuse = |config: RedisConfig| config.validate().unwrap_err().to_string();
     assert_eq!(
