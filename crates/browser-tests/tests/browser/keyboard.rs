@@ -78,14 +78,17 @@ pub(crate) async fn single_keys_move_open_select_and_act_and_can_be_switched_off
     browser.press('/').await?;
     ensure!(browser.count("#cw-keys[open]").await? == 0, "a key acts though they are off");
     ensure!(browser.value("document.activeElement.matches('input[type=search]')").await? == false, "/ acts");
-    // Opening by Enter, and closing.
+    // Opening by Enter, and closing: the keys go on from there.
+    browser.run("localStorage.removeItem('cogworkerShortcuts')").await?;
     stage.open("/jobs?status=Retrying").await?;
-    browser.enter("tbody a.name").await?;
+    browser.enter("tbody tr:nth-child(2) a.name").await?;
     browser.find("#detail").await?;
     browser.press(Key::Escape).await?;
     browser.until("!document.querySelector('#detail')").await?;
+    browser.until(&row(1)).await?;
+    browser.press('j').await?;
+    browser.until(&row(2)).await?;
     // r acts on the row that has the focus.
-    browser.run("localStorage.removeItem('cogworkerShortcuts')").await?;
     stage.open("/jobs?status=Retrying").await?;
     browser.press('j').await?;
     browser.press('r').await?;

@@ -11,13 +11,26 @@ for (const opener of document.querySelectorAll("[data-cw-keys]")) {
 }
 
 const rows = () => [...document.querySelectorAll("#cw-main [data-cw-row]")];
-const currentRow = () => document.activeElement?.closest?.("[data-cw-row]");
+// Beside an open detail the row that it belongs to.
+const openRow = () => document.querySelector("#cw-main [data-cw-row][aria-current=true]");
+const currentRow = () => document.activeElement?.closest?.("[data-cw-row]") ?? openRow();
 const focusRow = (row) => row?.querySelector("a, button")?.focus();
 const step = (by) => {
   const all = rows();
   const at = all.indexOf(currentRow());
   focusRow(all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1)]);
 };
+// A detail is closed by going to the list: the focus goes to the row it was opened from.
+const leftKey = "cogworkerLeftRow";
+document.addEventListener("click", (event) => {
+  const closes = event.target.closest("[data-cw-close-detail], .detail .back");
+  const row = closes && openRow();
+  if (row?.id) sessionStorage.setItem(leftKey, row.id);
+});
+const left = sessionStorage.getItem(leftKey);
+sessionStorage.removeItem(leftKey);
+// Once the page is shown: before that, dialogs' autofocus is looked at, which must find nothing focused.
+if (left) requestAnimationFrame(() => focusRow(document.getElementById(left)));
 const press = (name) => currentRow()?.querySelector(`[data-cw-key="${name}"]`)?.click();
 const closeTop = () => {
   const menu = document.querySelector("details.menu[open]");

@@ -55,10 +55,6 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
             (Some(redis), url)
         }
     };
-    if redis.is_some() {
-        eprintln!("Redis: {url} (private and in memory: it goes, with its jobs, when this ends)");
-        eprintln!("Elsewhere: export {URL_VAR}={url}");
-    }
     if let Some(command) = &mut command {
         command.env(URL_VAR, &url);
     }
@@ -66,6 +62,10 @@ pub(crate) fn run(common: &Common, options: &Options) -> Outcome {
     let outcome = runtime.block_on(async {
         // Before there is anything to end.
         let asked = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        if redis.is_some() {
+            eprintln!("Redis: {url} (private and in memory: it goes, with its jobs, when this ends)");
+            eprintln!("Elsewhere: export {URL_VAR}={url}");
+        }
         let mut with_us = ParentWatch::start(None)?;
         #[cfg(feature = "web")]
         let _ui = serve_ui(&url).await?;
