@@ -106,7 +106,12 @@ impl Server {
         }
         let client = registry.client_chain.around(client);
         let passage = (!registry.client_chain.is_empty()).then(|| Passage::new(client.clone(), jobs.clone()));
-        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl, jobs: Some(jobs.clone()) });
+        let scope = Arc::new(RunScope {
+            client,
+            status_ttl: registry.status_ttl,
+            jobs: Some(jobs.clone()),
+            outage: outage.clone(),
+        });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
