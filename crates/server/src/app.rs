@@ -170,7 +170,9 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 
     /// Hears of each job of class `J` that came into dead, once, after it did (DEATH-01, DEATH-08,
-    /// DEATH-09). The job is the entry as stored there.
+    /// DEATH-09). The job is the entry as stored there. Of a death that was not filed by the process that ran
+    /// the job the failure has a class of its own: `Cogworker::JobOrphanedError` when processes died too often,
+    /// `Cogworker::JobFailedError` when a failure was filed later (DEATH-06, DEATH-07).
     #[must_use]
     pub fn retries_exhausted<J: Job, F, Fut>(mut self, hook: F) -> Self
     where

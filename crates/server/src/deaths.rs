@@ -69,13 +69,14 @@ impl Deaths {
         self.running.spawn_on(told, &self.jobs);
     }
 
-    /// A death that was filed from a record of an earlier run (DEATH-06).
+    /// A death that was filed from a record of an earlier run (DEATH-06). As in the gem, hooks learn by the
+    /// class that this is not the failing process; the entry keeps the class that the job failed with.
     pub(crate) fn tell_of_record(&self, entry: Bytes) {
         let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobFailedError", message.unwrap_or_default()));
     }
 
-    /// A job that was recovered too often (DEATH-07).
+    /// A job that was recovered too often (DEATH-07); the entry's class is `Cogworker::ProcessDied`.
     pub(crate) fn tell_of_orphan(&self, entry: Bytes) {
         let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobOrphanedError", message.unwrap_or_default()));
