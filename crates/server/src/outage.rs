@@ -16,6 +16,9 @@ const SUMMARY_PERIOD: Duration = Duration::from_secs(60);
 /// waits 5 s for its reply. One that has not may never be tried again, as its job has ended.
 const STILL_FAILING: Duration = Duration::from_secs(15);
 
+/// The place of what fails before there has been a connection.
+pub(crate) const CONNECTING: &str = "connecting";
+
 /// The outages of one process: one line at the start, a summary a minute, one line at the end,
 /// whichever places notice (OUT-03, LOG-12). Redis at its memory limit is told like one, as it too
 /// refuses call after call until somebody helps. Other errors are logged in full every time (OUT-04).
@@ -48,20 +51,31 @@ enum News {
 impl Outage {
     /// `place` failed ("fetching jobs").
     pub(crate) fn report(&self, place: &'static str, failure: &RedisError) {
-        let is_full = matches!(failure, RedisError::OutOfMemory(_));
-        if !failure.is_outage() && !is_full {
+        if failure.is_outage() || matches!(failure, RedisError::OutOfMemory(_)) {
+            self.note(place, place, failure);
+        } else {
             error!("{place}: failed to {failure}");
-            return;
         }
+    }
+
+    /// At the start no connection can be made; `doing` names the server.
+    pub(crate) fn report_start(&self, doing: &str, failure: &RedisError) {
+        self.note(CONNECTING, doing, failure);
+    }
+
+    fn note(&self, place: &'static str, doing: &str, failure: &RedisError) {
         match self.failed(place, Instant::now()) {
-            Some(News::Begun) if is_full => {
-                error!("redis is full, trying again until it takes more ({place}: failed to {failure})");
-            }
-            Some(News::Begun) => {
-                warn!("redis is away, trying again until it is back ({place}: failed to {failure})");
-            }
+            Some(News::Begun) => match failure {
+                RedisError::OutOfMemory(_) => {
+                    error!("redis is full, trying again until it takes more ({doing}: failed to {failure})");
+                }
+                RedisError::Auth(_) => error!(
+                    "redis refuses the credentials, trying again until it takes them ({doing}: failed to {failure})"
+                ),
+                _ => warn!("redis is away, trying again until it is back ({doing}: failed to {failure})"),
+            },
             Some(News::Lasts { seconds, failures }) => warn!(
-                "redis is still away after {seconds} s, {failures} calls failed (last, {place}: failed to {failure})"
+                "redis is still away after {seconds} s, {failures} calls failed (last, {doing}: failed to {failure})"
             ),
             Some(News::Over { .. }) | None => {}
         }

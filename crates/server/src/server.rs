@@ -2,6 +2,7 @@
 
 mod error;
 mod fetch_choice;
+mod first_contact;
 mod work;
 
 pub use self::error::ServerError;
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Registry};
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::engine::Command;
 use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
@@ -30,6 +31,8 @@ use crate::supervised::Link;
 /// a thread of their own.
 pub struct Server {
     config: Config,
+    /// What names the Redis server, where that is known.
+    redis_named_by: Option<Source>,
     /// Answers health checks already.
     watched: Option<Watched>,
     /// The line to the supervisor that started this process.
@@ -126,6 +129,7 @@ impl Server {
         Self {
             limits: HealthLimits::of(&config),
             config,
+            redis_named_by: None,
             watched: None,
             link: None,
             registry: app.into_registry(),
@@ -134,6 +138,12 @@ impl Server {
             commands: mpsc::unbounded_channel(),
             stop,
         }
+    }
+
+    /// What names the Redis server in the configuration.
+    pub(crate) fn redis_named_by(mut self, source: Source) -> Self {
+        self.redis_named_by = Some(source);
+        self
     }
 
     /// When the worker is taken for stuck: for tests, which cannot wait so long.

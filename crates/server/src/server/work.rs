@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use super::fetch_choice::decide_fetch;
+use super::first_contact::first_contact;
 use super::{Server, ServerError};
 use crate::deaths::Deaths;
 use crate::engine::{Command, Engine, EngineParts, Lease, last_calls};
@@ -39,8 +40,18 @@ const SIGN_OFF: Duration = Duration::from_secs(1);
 
 impl Server {
     pub(super) async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, mut registry, identity, hostname, commands, stop, limits, mut link, watched: _ } =
-            self;
+        let Self {
+            config,
+            redis_named_by,
+            mut registry,
+            identity,
+            hostname,
+            commands,
+            stop,
+            limits,
+            mut link,
+            watched: _,
+        } = self;
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
@@ -52,7 +63,9 @@ impl Server {
         distinct.sort_unstable();
         distinct.dedup();
         let distinct: Arc<[String]> = distinct.into();
-        if !decide_fetch(&redis, &config, &gauges, &outage, &stop).await {
+        if !first_contact(&redis, redis_named_by.as_ref(), &outage, &stop).await
+            || !decide_fetch(&redis, &config, &gauges, &outage, &stop).await
+        {
             info!("stopped before redis was reached");
             redis.close().await;
             return Ok(());

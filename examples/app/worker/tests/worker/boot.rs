@@ -13,7 +13,10 @@ fn redis_away_at_boot_is_logged_once_and_term_ends_the_wait_with_exit_code_0() -
     let redis = TestRedis::start()?;
     redis.stop();
     let mut worker = spawn(&redis, &[])?;
-    worker.wait_for_log("redis is away", SOON)?;
+    let told = worker.wait_for_log("redis is away", SOON)?;
+    let place =
+        format!("(connecting to redis://127.0.0.1:{}/0, from env REDIS_URL: failed to ", redis.port());
+    assert!(told.contains(&place), "{told}");
     let more = wait_until(Duration::from_secs(2), || worker.log().len() > 1);
     assert!(!more, "{:#?}", worker.log());
     worker.signal("TERM")?;
