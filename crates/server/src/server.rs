@@ -3,6 +3,7 @@
 mod error;
 mod fetch_choice;
 mod first_contact;
+mod unread;
 mod work;
 
 pub use self::error::ServerError;
@@ -170,7 +171,7 @@ impl Server {
     /// Redis away at the start is waited for; `shutdown` is honoured meanwhile (LIFE-02).
     ///
     /// # Errors
-    /// When the settings cannot be used, the address for health checks cannot be had, or the engine cannot
+    /// When the settings cannot be used, two handlers have the same class, the address for health checks cannot be had, or the engine cannot
     /// be started or ends by itself.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();

@@ -25,6 +25,12 @@ pub enum ServerError {
         /// The system's reason.
         r#source: std::io::Error,
     },
+    /// Two handlers are registered for the same class.
+    #[error("start the worker: failed to register class {class}: two handlers have it")]
+    TwoHandlers {
+        /// As their jobs have it.
+        class: &'static str,
+    },
     /// A periodic entry cannot be used.
     #[error("start the worker: failed to {0}")]
     Periodic(PeriodicError),

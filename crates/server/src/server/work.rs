@@ -16,6 +16,7 @@ use tracing::{error, info};
 
 use super::fetch_choice::decide_fetch;
 use super::first_contact::first_contact;
+use super::unread::warn_of_unread;
 use super::{Server, ServerError};
 use crate::deaths::Deaths;
 use crate::engine::{Command, Engine, EngineParts, Lease, last_calls};
@@ -52,6 +53,9 @@ impl Server {
             mut link,
             watched: _,
         } = self;
+        if let Some(class) = registry.classes.repeated {
+            return Err(ServerError::TwoHandlers { class });
+        }
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
@@ -153,6 +157,7 @@ impl Server {
             outage: outage.clone(),
         };
         let limit = config.shutdown_timeout;
+        warn_of_unread(&registry.classes.queues, &config.queues);
         info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
         let engine = Engine::new(EngineParts {
             redis: redis.clone(),

@@ -1,0 +1,53 @@
+//! Jobs that this process has handlers for and will never see.
+
+use tracing::warn;
+
+/// So many classes are named.
+const NAMED: usize = 20;
+
+/// Tells of an application without handlers, and of handlers whose jobs go to queues that are not among
+/// `read`: mostly a queue was forgotten, where no other process is meant to read it.
+pub(super) fn warn_of_unread(classes: &[(&'static str, String)], read: &[String]) {
+    warnings(classes, read).iter().for_each(|warning| warn!("{warning}"));
+}
+
+fn warnings(classes: &[(&'static str, String)], read: &[String]) -> Vec<String> {
+    if classes.is_empty() {
+        return vec!["the application has no handlers: every job that is fetched will fail".to_owned()];
+    }
+    let unread: Vec<_> = classes.iter().filter(|(_, queue)| !read.contains(queue)).collect();
+    let mut warnings: Vec<String> = unread
+        .iter()
+        .take(NAMED)
+        .map(|(class, queue)| format!("{class} goes to queue {queue}, which this process does not read"))
+        .collect();
+    match unread.len().saturating_sub(NAMED) {
+        0 => {}
+        more => warnings.push(format!("and {more} more go to queues that this process does not read")),
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_twenty_classes_are_named_and_the_others_counted() {
+        let read = ["default".to_owned(), "low".to_owned()];
+        let classes = |unread: usize| {
+            let mut classes = vec![("A", "low".to_owned()), ("B", "default".to_owned())];
+            classes.extend((0..unread).map(|n| ("Mail", format!("mail{n}"))));
+            classes
+        };
+        assert_eq!(warnings(&classes(0), &read), [""; 0]);
+        assert_eq!(
+            warnings(&classes(1), &read),
+            ["Mail goes to queue mail0, which this process does not read"]
+        );
+        assert_eq!(warnings(&classes(20), &read).len(), 20);
+        let many = warnings(&classes(23), &read);
+        assert_eq!(many.len(), 21);
+        assert_eq!(many[20], "and 3 more go to queues that this process does not read");
+    }
+}
