@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
 
 use crate::app::Hooks;
+use crate::counted::counted;
 use crate::hooks::{DeathHook, FailedJob};
 
 /// How long hooks that are at work may hold up the end of the process.
@@ -86,7 +87,8 @@ impl Deaths {
     pub(crate) async fn finish(&self) {
         self.running.close();
         if tokio::time::timeout(LAST_HOOKS, self.running.wait()).await.is_err() {
-            warn!("stopping though {} death hooks are still at work", self.running.len());
+            let hooks = counted(self.running.len(), "death hook is", "death hooks are");
+            warn!("stopping though {hooks} still at work");
         }
     }
 }

@@ -9,6 +9,8 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tracing::{error, info, warn};
 
+use crate::counted::counted;
+
 /// While an outage lasts, a summary is logged so often (OUT-03).
 const SUMMARY_PERIOD: Duration = Duration::from_secs(60);
 
@@ -75,7 +77,8 @@ impl Outage {
                 _ => warn!("redis is away, trying again until it is back ({doing}: failed to {failure})"),
             },
             Some(News::Lasts { seconds, failures }) => warn!(
-                "redis is still away after {seconds} s, {failures} calls failed (last, {doing}: failed to {failure})"
+                "redis is still away after {seconds} s, {} failed (last, {doing}: failed to {failure})",
+                counted(failures, "call", "calls")
             ),
             Some(News::Over { .. }) | None => {}
         }
@@ -91,7 +94,8 @@ impl Outage {
     /// worked since, or has not failed again for so long that it is no longer tried.
     pub(crate) fn recovered(&self, place: &'static str) {
         if let Some(News::Over { lasted, failures }) = self.worked(place, Instant::now()) {
-            info!("redis is back after {:.1} s, {failures} calls failed meanwhile", lasted.as_secs_f64());
+            let (lasted, calls) = (lasted.as_secs_f64(), counted(failures, "call", "calls"));
+            info!("redis is back after {lasted:.1} s, {calls} failed meanwhile");
             self.over.notify_waiters();
         }
     }

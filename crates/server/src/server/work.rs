@@ -18,6 +18,7 @@ use super::fetch_choice::decide_fetch;
 use super::first_contact::first_contact;
 use super::unread::warn_of_unread;
 use super::{Server, ServerError};
+use crate::counted::counted;
 use crate::deaths::Deaths;
 use crate::engine::{Command, Engine, EngineParts, Lease, last_calls};
 use crate::health::Health;
@@ -158,7 +159,8 @@ impl Server {
         };
         let limit = config.shutdown_timeout;
         warn_of_unread(&registry.classes.queues, &config.queues);
-        info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
+        let slots = counted(config.concurrency, "slot", "slots");
+        info!("{identity} is working on {} with {slots}", config.queues.join(", "));
         let engine = Engine::new(EngineParts {
             redis: redis.clone(),
             deaths: deaths.clone(),
@@ -233,13 +235,13 @@ impl Server {
         while services.join_next().await.is_some() {}
         deaths.finish().await;
         upkeep.close().await;
-        let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
-        if let Ok(Err(failure)) = counted {
+        let caught_up = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
+        if let Ok(Err(failure)) = caught_up {
             outage.report("counting failures", &failure);
         }
         match uncounted.count() {
             0 => {}
-            left => error!("{left} failures that were filed stay uncounted"),
+            left => error!("{} that were filed stay uncounted", counted(left, "failure", "failures")),
         }
         let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
         let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));
