@@ -106,7 +106,8 @@ impl<S: Send + Sync + 'static> App<S> {
     /// ([`ServerError::TwoHandlers`](crate::ServerError::TwoHandlers)).
     ///
     /// The function should not block its thread for more than a millisecond or so; for work
-    /// that does, see [`job_blocking`](Self::job_blocking).
+    /// that does, see [`job_blocking`](Self::job_blocking). Its future must be `Send`, as a run may change
+    /// threads wherever it awaits.
     #[must_use]
     pub fn job<Shape, H: Handler<S, Shape>>(mut self, handler: H) -> Self {
         self.classes.add::<H::Job>();
