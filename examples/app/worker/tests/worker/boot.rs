@@ -77,7 +77,7 @@ fn a_paused_queue_at_boot_is_no_error_and_costs_no_cpu_p_51() -> TestResult {
     let redis = TestRedis::start()?;
     redis.command(&["SADD", "cogworker:paused_queues", "default"])?;
     push(&redis, "NoopJob", "[]", "j")?;
-    let (worker, _) = working(&redis, &[], &[])?;
+    let (worker, _) = working(&redis, &["-q", "default", "-q", "low"], &[])?;
     let ticks = || -> Option<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", worker.pid())).ok()?;
         let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
