@@ -107,6 +107,13 @@ impl JobOptions {
         self
     }
 
+    /// The queue, if one was set.
+    #[doc(hidden)]
+    pub fn queue_name(&self) -> Option<String> {
+        let (_, value) = self.fields.iter().find(|(name, _)| name == "queue")?;
+        serde_json::from_str(value.as_ref().ok()?.get()).ok()
+    }
+
     pub(crate) fn into_fields(self) -> Vec<(String, Result<Box<RawValue>, NewJobError>)> {
         self.fields
     }

@@ -4,6 +4,7 @@
 //! - [`RedisError`], failures sorted by what a caller can do, above all whether the call may
 //!   have been carried out ([`RedisError::fate_is_unknown`]).
 
+mod connecting;
 mod connection;
 mod error;
 mod hardened;

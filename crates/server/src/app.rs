@@ -42,12 +42,33 @@ use crate::run::Run;
 pub struct App<S = ()> {
     state: Arc<S>,
     handlers: HashMap<&'static str, Prepare>,
+    classes: Classes,
     layers: Layers,
     client_chain: ClientChain,
     hooks: Hooks,
     schedule: Schedule,
     status_ttl: Option<Duration>,
     history: Option<HistoryLimits>,
+}
+
+/// What handlers were registered for, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Classes {
+    /// Each class with the queue that its jobs go to unless a push says otherwise.
+    pub(crate) queues: Vec<(&'static str, String)>,
+    /// A class that has two handlers.
+    pub(crate) repeated: Option<&'static str>,
+}
+
+impl Classes {
+    fn add<J: Job>(&mut self) {
+        if self.queues.iter().any(|(class, _)| *class == J::CLASS) {
+            self.repeated.get_or_insert(J::CLASS);
+            return;
+        }
+        let queue = J::options().queue_name().unwrap_or_else(|| "default".to_owned());
+        self.queues.push((J::CLASS, queue));
+    }
 }
 
 /// What failures are told to.
@@ -70,6 +91,7 @@ impl<S: Send + Sync + 'static> App<S> {
         Self {
             state: Arc::new(state),
             handlers: HashMap::new(),
+            classes: Classes::default(),
             layers: Layers::default(),
             client_chain: ClientChain::default(),
             hooks: Hooks::default(),
@@ -79,13 +101,16 @@ impl<S: Send + Sync + 'static> App<S> {
         }
     }
 
-    /// Runs jobs of the handler's class by an async function. A second handler for the same
-    /// class replaces the first.
+    /// Runs jobs of the handler's class by an async function. With two handlers for one class, which is
+    /// mostly a class name that was copied along, a worker does not start
+    /// ([`ServerError::TwoHandlers`](crate::ServerError::TwoHandlers)).
     ///
     /// The function should not block its thread for more than a millisecond or so; for work
-    /// that does, see [`job_blocking`](Self::job_blocking).
+    /// that does, see [`job_blocking`](Self::job_blocking). Its future must be `Send`, as a run may change
+    /// threads wherever it awaits.
     #[must_use]
     pub fn job<Shape, H: Handler<S, Shape>>(mut self, handler: H) -> Self {
+        self.classes.add::<H::Job>();
         self.handlers.insert(H::Job::CLASS, prepare_async(handler, self.state.clone()));
         self
     }
@@ -100,6 +125,7 @@ impl<S: Send + Sync + 'static> App<S> {
     /// beyond them would hold slots without running.
     #[must_use]
     pub fn job_blocking<Shape, H: BlockingHandler<S, Shape>>(mut self, handler: H) -> Self {
+        self.classes.add::<H::Job>();
         self.handlers.insert(H::Job::CLASS, prepare_blocking(handler, self.state.clone()));
         self
     }
@@ -170,7 +196,9 @@ impl<S: Send + Sync + 'static> App<S> {
     }
 
     /// Hears of each job of class `J` that came into dead, once, after it did (DEATH-01, DEATH-08,
-    /// DEATH-09). The job is the entry as stored there.
+    /// DEATH-09). The job is the entry as stored there. Of a death that was not filed by the process that ran
+    /// the job the failure has a class of its own: `Cogworker::JobOrphanedError` when processes died too often,
+    /// `Cogworker::JobFailedError` when a failure was filed later (DEATH-06, DEATH-07).
     #[must_use]
     pub fn retries_exhausted<J: Job, F, Fut>(mut self, hook: F) -> Self
     where
@@ -248,6 +276,7 @@ impl<S: Send + Sync + 'static> App<S> {
         Registry {
             chain: self.layers.around(&handlers),
             handlers,
+            classes: self.classes,
             client_chain: self.client_chain,
             hooks: self.hooks,
             schedule: self.schedule,
@@ -260,6 +289,7 @@ impl<S: Send + Sync + 'static> App<S> {
 /// An application with its state type erased.
 pub(crate) struct Registry {
     pub(crate) handlers: Arc<HashMap<&'static str, Prepare>>,
+    pub(crate) classes: Classes,
     /// The middleware around them, if there is any.
     pub(crate) chain: Option<JobService>,
     pub(crate) client_chain: ClientChain,

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use crate::config::Config;
+use crate::config::{Config, Key, Source};
 use crate::health::HealthLimits;
 use crate::identity::new_identity;
 use crate::into_app::IntoApp;
@@ -76,8 +76,8 @@ where
     F: FnOnce(Boot) -> Fut,
     Fut: Future<Output: IntoApp>,
 {
-    let mut config = match cli::start() {
-        Ok(loaded) => loaded.config,
+    let (mut config, redis_named_by) = match cli::start() {
+        Ok(loaded) => (loaded.config, loaded.sources.get(Key::Redis)),
         Err(code) => return code,
     };
     let supervised = match Supervised::attach() {
@@ -106,7 +106,7 @@ where
         .build();
     match runtime {
         Ok(runtime) => {
-            let code = runtime.block_on(work(config, build, log, supervised));
+            let code = runtime.block_on(work((config, redis_named_by), build, log, supervised));
             // A blocking job that outlived the shutdown must not hold the process up.
             runtime.shutdown_background();
             code.into()
@@ -118,7 +118,12 @@ where
     }
 }
 
-async fn work<F, Fut>(config: Config, build: F, log: LogHandle, supervised: Option<Supervised>) -> u8
+async fn work<F, Fut>(
+    (config, redis_named_by): (Config, Source),
+    build: F,
+    log: LogHandle,
+    supervised: Option<Supervised>,
+) -> u8
 where
     F: FnOnce(Boot) -> Fut,
     Fut: Future<Output: IntoApp>,
@@ -171,7 +176,7 @@ where
             return exit_code::FAILURE;
         }
     };
-    let server = Server::watched(config, app, hostname, watched, link);
+    let server = Server::watched(config, app, hostname, watched, link).redis_named_by(redis_named_by);
     if quiet {
         server.handle().quiet();
     }

@@ -36,6 +36,7 @@ pub use self::layers::LoadError;
 pub(crate) use self::layers::{Flags, load};
 pub use self::log_format::LogFormat;
 pub use self::queue::WeightedQueue;
+pub(crate) use self::queue::meant_weight;
 pub use self::rule::Mismatch;
 pub(crate) use self::rule::check_environment;
 pub use self::source::{Source, Sources};

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, warn};
 
 use crate::app::Hooks;
+use crate::counted::counted;
 use crate::hooks::{DeathHook, FailedJob};
 
 /// How long hooks that are at work may hold up the end of the process.
@@ -69,13 +70,14 @@ impl Deaths {
         self.running.spawn_on(told, &self.jobs);
     }
 
-    /// A death that was filed from a record of an earlier run (DEATH-06).
+    /// A death that was filed from a record of an earlier run (DEATH-06). As in the gem, hooks learn by the
+    /// class that this is not the failing process; the entry keeps the class that the job failed with.
     pub(crate) fn tell_of_record(&self, entry: Bytes) {
         let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobFailedError", message.unwrap_or_default()));
     }
 
-    /// A job that was recovered too often (DEATH-07).
+    /// A job that was recovered too often (DEATH-07); the entry's class is `Cogworker::ProcessDied`.
     pub(crate) fn tell_of_orphan(&self, entry: Bytes) {
         let message = RawJob::parse(&entry).ok().and_then(|job| job.field_as::<String>("error_message"));
         self.tell(entry, Failure::new("Cogworker::JobOrphanedError", message.unwrap_or_default()));
@@ -85,7 +87,8 @@ impl Deaths {
     pub(crate) async fn finish(&self) {
         self.running.close();
         if tokio::time::timeout(LAST_HOOKS, self.running.wait()).await.is_err() {
-            warn!("stopping though {} death hooks are still at work", self.running.len());
+            let hooks = counted(self.running.len(), "death hook is", "death hooks are");
+            warn!("stopping though {hooks} still at work");
         }
     }
 }

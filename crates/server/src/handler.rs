@@ -37,7 +37,9 @@ pub(crate) type Prepare = Arc<dyn Fn(&Run) -> Prepared + Send + Sync>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an async job handler for the state `{S}`",
     note = "a handler is `async fn(job: J) -> R` or `async fn(job: J, ctx: Context<S>) -> R`, where `J` \
-            implements `Job` and `R` is `()` or `Result<(), E>`; for a sync function use `job_blocking`"
+            implements `Job` and `R` is `()` or `Result<(), E>`, and its future is `Send`: nothing that is \
+            not, such as an `Rc` or a `std::sync::MutexGuard`, may be held over an `.await`; for a sync function \
+            use `job_blocking`"
 )]
 pub trait Handler<S, Shape>: Clone + Send + Sync + 'static {
     /// The job that the handler takes.

@@ -25,6 +25,7 @@ pub mod cli;
 mod client_chain;
 pub mod config;
 mod context;
+mod counted;
 mod deaths;
 mod engine;
 pub mod exit_code;

@@ -8,7 +8,7 @@
 //! several processes can share a file. Control characters are escaped: an event is always one line.
 //! With [`LogFormat::Json`] a line is a JSON object: `time`, `pid`, `level`, `message`, `target`, and the fields.
 //! What a job logs itself carries its jid, class and queue, if it is logged on the job's own task or thread.
-//! `RUST_LOG` chooses what is logged; without it, everything from `info` up.
+//! `RUST_LOG` chooses what is logged; without it, everything from `info` up but the warnings of the Redis library.
 
 mod current_run;
 mod format;
@@ -31,8 +31,9 @@ use self::json::{JsonFields, JsonFormat};
 use self::sink::{LogFile, Sink};
 use crate::config::{Config, LogFormat};
 
-/// What is logged when nothing else is asked for.
-const DEFAULT_FILTER: &str = "info";
+/// What is logged when nothing else is asked for. The Redis library warns of each connection that breaks,
+/// where we tell an outage once.
+const DEFAULT_FILTER: &str = "info,fred=error";
 
 /// The variable that chooses what is logged.
 const FILTER_VAR: &str = "RUST_LOG";
@@ -130,7 +131,8 @@ impl LogOptions {
         self
     }
 
-    /// Directives such as `info` or `warn,my_app=debug` in place of those in `RUST_LOG`; without any, `info`.
+    /// Directives such as `info` or `warn,my_app=debug` in place of those in `RUST_LOG`; without any,
+    /// `info,fred=error`.
     #[must_use]
     pub fn filter(mut self, directives: impl Into<String>) -> Self {
         self.filter = Some(directives.into());

@@ -9,12 +9,17 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tracing::{error, info, warn};
 
+use crate::counted::counted;
+
 /// While an outage lasts, a summary is logged so often (OUT-03).
 const SUMMARY_PERIOD: Duration = Duration::from_secs(60);
 
 /// A place that goes on failing does so again within this time: a heartbeat comes every 5 s and
 /// waits 5 s for its reply. One that has not may never be tried again, as its job has ended.
 const STILL_FAILING: Duration = Duration::from_secs(15);
+
+/// The place of what fails before there has been a connection.
+pub(crate) const CONNECTING: &str = "connecting";
 
 /// The outages of one process: one line at the start, a summary a minute, one line at the end,
 /// whichever places notice (OUT-03, LOG-12). Redis at its memory limit is told like one, as it too
@@ -48,20 +53,32 @@ enum News {
 impl Outage {
     /// `place` failed ("fetching jobs").
     pub(crate) fn report(&self, place: &'static str, failure: &RedisError) {
-        let is_full = matches!(failure, RedisError::OutOfMemory(_));
-        if !failure.is_outage() && !is_full {
+        if failure.is_outage() || matches!(failure, RedisError::OutOfMemory(_)) {
+            self.note(place, place, failure);
+        } else {
             error!("{place}: failed to {failure}");
-            return;
         }
+    }
+
+    /// At the start no connection can be made; `doing` names the server.
+    pub(crate) fn report_start(&self, doing: &str, failure: &RedisError) {
+        self.note(CONNECTING, doing, failure);
+    }
+
+    fn note(&self, place: &'static str, doing: &str, failure: &RedisError) {
         match self.failed(place, Instant::now()) {
-            Some(News::Begun) if is_full => {
-                error!("redis is full, trying again until it takes more ({place}: failed to {failure})");
-            }
-            Some(News::Begun) => {
-                warn!("redis is away, trying again until it is back ({place}: failed to {failure})");
-            }
+            Some(News::Begun) => match failure {
+                RedisError::OutOfMemory(_) => {
+                    error!("redis is full, trying again until it takes more ({doing}: failed to {failure})");
+                }
+                RedisError::Auth(_) => error!(
+                    "redis refuses the credentials, trying again until it takes them ({doing}: failed to {failure})"
+                ),
+                _ => warn!("redis is away, trying again until it is back ({doing}: failed to {failure})"),
+            },
             Some(News::Lasts { seconds, failures }) => warn!(
-                "redis is still away after {seconds} s, {failures} calls failed (last, {place}: failed to {failure})"
+                "redis is still away after {seconds} s, {} failed (last, {doing}: failed to {failure})",
+                counted(failures, "call", "calls")
             ),
             Some(News::Over { .. }) | None => {}
         }
@@ -77,7 +94,8 @@ impl Outage {
     /// worked since, or has not failed again for so long that it is no longer tried.
     pub(crate) fn recovered(&self, place: &'static str) {
         if let Some(News::Over { lasted, failures }) = self.worked(place, Instant::now()) {
-            info!("redis is back after {:.1} s, {failures} calls failed meanwhile", lasted.as_secs_f64());
+            let (lasted, calls) = (lasted.as_secs_f64(), counted(failures, "call", "calls"));
+            info!("redis is back after {lasted:.1} s, {calls} failed meanwhile");
             self.over.notify_waiters();
         }
     }

@@ -146,5 +146,6 @@ pub(crate) fn detached_run(client: Client, raw: &Bytes) -> Run {
     let job = RawJob::parse(raw).unwrap_or_default();
     let queue: Arc<str> = job.queue().unwrap_or("default").into();
     // There is no Redis to keep a status in.
-    Run::new(raw, &job, &queue, &Arc::new(RunScope { client, status_ttl: None, jobs: None }))
+    let scope = RunScope { client, status_ttl: None, jobs: None, outage: Arc::default() };
+    Run::new(raw, &job, &queue, &Arc::new(scope))
 }

@@ -1,7 +1,7 @@
 //! The run of a job, as handlers and middleware see it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,6 +10,8 @@ use cogworker_core::jid::Jid;
 use cogworker_core::raw_job::RawJob;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+
+use crate::outage::Outage;
 
 /// Progress is written at most so often; the last value is written in any case.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(250);
@@ -43,6 +45,8 @@ pub(crate) struct RunScope {
     pub(crate) status_ttl: Option<Duration>,
     /// The runtime of the jobs, if a worker runs them.
     pub(crate) jobs: Option<Handle>,
+    /// What calls on behalf of jobs tell of a Redis that is away.
+    pub(crate) outage: Arc<Outage>,
 }
 
 /// Fields that were stored and are not in Redis yet.
@@ -52,6 +56,8 @@ struct Progress {
     /// Every field's last value: a write may fail, or be given up, and the last is written in any case.
     latest: Vec<(String, String)>,
     written: Option<Instant>,
+    /// Redis answered and would not have it; that was told.
+    refused: bool,
 }
 
 impl std::fmt::Debug for Run {
@@ -188,28 +194,52 @@ impl Run {
 
     /// Keeps fields for the next write; those to write now, if one is due.
     pub(crate) fn note_progress(&self, fields: &[(&str, &str)]) -> Option<Vec<(String, String)>> {
-        let mut progress = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        for (name, value) in fields {
-            progress.pending.retain(|(known, _)| known != name);
-            progress.pending.push(((*name).to_owned(), (*value).to_owned()));
-            progress.latest.retain(|(known, _)| known != name);
-            progress.latest.push(((*name).to_owned(), (*value).to_owned()));
-        }
+        let mut progress = self.progress();
+        progress.keep(fields);
         progress.take_due(Instant::now())
+    }
+
+    /// Keeps fields for the next write.
+    pub(crate) fn keep_progress(&self, fields: &[(&str, &str)]) {
+        self.progress().keep(fields);
+    }
+
+    /// A write failed and may be made again: every field's last value waits for it.
+    pub(crate) fn doubt_progress(&self) {
+        let mut progress = self.progress();
+        progress.pending = progress.latest.clone();
+    }
+
+    /// Notes whether Redis refused the last write, and tells what it was before.
+    pub(crate) fn progress_refused(&self, refused: bool) -> bool {
+        std::mem::replace(&mut self.progress().refused, refused)
     }
 
     /// Fields that have waited long enough.
     pub(crate) fn due_progress(&self, now: Instant) -> Option<Vec<(String, String)>> {
-        self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner).take_due(now)
+        self.progress().take_due(now)
     }
 
     /// Every field's last value: the run has ended.
     pub(crate) fn last_progress(&self) -> Vec<(String, String)> {
-        std::mem::take(&mut self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner).latest)
+        std::mem::take(&mut self.progress().latest)
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress {
+    fn keep(&mut self, fields: &[(&str, &str)]) {
+        for (name, value) in fields {
+            for kept in [&mut self.pending, &mut self.latest] {
+                kept.retain(|(known, _)| known != name);
+                kept.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+    }
+
     fn take_due(&mut self, now: Instant) -> Option<Vec<(String, String)>> {
         let due = self.written.is_none_or(|at| now.saturating_duration_since(at) >= PROGRESS_PERIOD);
         if self.pending.is_empty() || !due {

@@ -2,6 +2,8 @@
 
 mod error;
 mod fetch_choice;
+mod first_contact;
+mod unread;
 mod work;
 
 pub use self::error::ServerError;
@@ -15,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, Registry};
-use crate::config::Config;
+use crate::config::{Config, Source};
 use crate::engine::Command;
 use crate::health::{Health, HealthLimits};
 use crate::identity::new_identity;
@@ -30,6 +32,8 @@ use crate::supervised::Link;
 /// a thread of their own.
 pub struct Server {
     config: Config,
+    /// What names the Redis server, where that is known.
+    redis_named_by: Option<Source>,
     /// Answers health checks already.
     watched: Option<Watched>,
     /// The line to the supervisor that started this process.
@@ -126,6 +130,7 @@ impl Server {
         Self {
             limits: HealthLimits::of(&config),
             config,
+            redis_named_by: None,
             watched: None,
             link: None,
             registry: app.into_registry(),
@@ -134,6 +139,12 @@ impl Server {
             commands: mpsc::unbounded_channel(),
             stop,
         }
+    }
+
+    /// What names the Redis server in the configuration.
+    pub(crate) fn redis_named_by(mut self, source: Source) -> Self {
+        self.redis_named_by = Some(source);
+        self
     }
 
     /// When the worker is taken for stuck: for tests, which cannot wait so long.
@@ -160,7 +171,7 @@ impl Server {
     /// Redis away at the start is waited for; `shutdown` is honoured meanwhile (LIFE-02).
     ///
     /// # Errors
-    /// When the settings cannot be used, the address for health checks cannot be had, or the engine cannot
+    /// When the settings cannot be used, two handlers have the same class, the address for health checks cannot be had, or the engine cannot
     /// be started or ends by itself.
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<(), ServerError> {
         panic_guard::install_hook();

@@ -75,6 +75,27 @@ fn the_filter_chooses_levels_and_targets() {
 }
 
 #[test]
+fn without_a_filter_the_redis_library_does_not_warn_of_what_an_outage_tells_once_log_12() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log");
+    let log = || {
+        // As its lines come through the bridge of an application that takes those of `log` too.
+        tracing::warn!(target: "fred::router::responses", "Broadcasting error");
+        tracing::error!(target: "fred::router::responses", "grave");
+        tracing::info!("ours");
+    };
+    for (filter, expected) in [
+        ("", &["pid=N ERROR: grave", "pid=N INFO: ours"][..]),
+        ("info", &["pid=N WARN: Broadcasting error", "pid=N ERROR: grave", "pid=N INFO: ours"]),
+    ] {
+        let _ = std::fs::remove_file(&path);
+        let (subscriber, _) = to(&path).filter(filter).subscriber().unwrap();
+        with_default(subscriber, log);
+        assert_eq!(lines(&path), expected, "{filter:?}");
+    }
+}
+
+#[test]
 fn a_reopened_log_goes_on_in_a_new_file_under_the_old_name() {
     let dir = tempfile::tempdir().unwrap();
     let (path, rotated) = (dir.path().join("log"), dir.path().join("log.1"));

@@ -1,18 +1,18 @@
 //! The shared connection: commands and scripts.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fred::clients::Client;
 use fred::interfaces::{ClientLike, EventInterface};
 use fred::types::{ClusterHash, CustomCommand, Value};
 use tokio::runtime::Handle;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::error::words;
+use super::connecting::{self, Attempts};
 use super::reply::{Replies, Reply};
 use super::script::{Call, Script};
 use super::{RedisError, hardened};
@@ -43,8 +43,7 @@ struct Shared {
     resetting: AtomicBool,
     /// How often the connection was replaced.
     replaced: AtomicU64,
-    /// Why the last attempt to connect failed, until one succeeds.
-    connect_error: Arc<Mutex<Option<String>>>,
+    attempts: watch::Sender<Attempts>,
 }
 
 /// Says that a reset is over, also when whoever waited for it is dropped.
@@ -72,7 +71,7 @@ impl Redis {
         let client = hardened::client(config)?;
         let redis = Self::new(Some(client.clone()), config);
         let mut errors = client.error_rx();
-        redis.watch_connecting(&client);
+        connecting::watch(&client, config, redis.shared.attempts.clone());
         client.connect();
         let connected = client.wait_for_connect();
         tokio::pin!(connected);
@@ -84,13 +83,13 @@ impl Redis {
                 biased;
                 result = &mut connected => match result {
                     Ok(()) => return Ok(redis),
-                    Err(error) => last = Some(RedisError::from_fred(&error)),
+                    Err(error) => last = Some(connecting::failure(&error, config.tls, false)),
                 },
-                Ok((error, _)) = errors.recv() => last = Some(RedisError::from_fred(&error)),
+                Ok((error, _)) = errors.recv() => {
+                    last = Some(connecting::failure(&error, config.tls, false));
+                }
                 () = &mut deadline => {
-                    last.get_or_insert_with(|| {
-                        RedisError::TimedOut(format!("no connection after {:?}", config.connect_timeout))
-                    });
+                    last.get_or_insert_with(|| connecting::too_slow(config));
                 }
             }
             if let Some(error) = last {
@@ -109,7 +108,7 @@ impl Redis {
     pub fn connect_lazily(config: &RedisConfig) -> Result<Self, RedisError> {
         let client = hardened::client(config)?;
         let redis = Self::new(Some(client.clone()), config);
-        redis.watch_connecting(&client);
+        connecting::watch(&client, config, redis.shared.attempts.clone());
         client.connect();
         Ok(redis)
     }
@@ -131,7 +130,7 @@ impl Redis {
                 calls: AtomicI64::new(1),
                 resetting: AtomicBool::new(false),
                 replaced: AtomicU64::new(0),
-                connect_error: Arc::default(),
+                attempts: watch::Sender::default(),
             }),
         }
     }
@@ -140,28 +139,29 @@ impl Redis {
         self.shared.client.as_ref().ok_or(RedisError::Absent)
     }
 
-    /// Keeps the reason why it cannot connect, which a call that waits for a connection does not
-    /// learn: it only times out.
-    fn watch_connecting(&self, client: &Client) {
-        let last = self.shared.connect_error.clone();
-        let mut errors = client.error_rx();
-        let mut connections = client.reconnect_rx();
-        tokio::spawn(async move {
-            loop {
-                let error = tokio::select! {
-                    error = errors.recv() => match error {
-                        Ok((error, _)) => Some(words(error.details()).to_owned()),
-                        Err(RecvError::Lagged(_)) => continue,
-                        Err(RecvError::Closed) => return,
-                    },
-                    connected = connections.recv() => match connected {
-                        Ok(_) | Err(RecvError::Lagged(_)) => None,
-                        Err(RecvError::Closed) => return,
-                    },
-                };
-                *last.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    /// Waits until a connection has stood, and tells each failure to make one.
+    #[doc(hidden)]
+    pub async fn connected(&self, mut tell: impl FnMut(&RedisError)) {
+        if self.shared.client.is_none() {
+            return;
+        }
+        let mut attempts = self.shared.attempts.subscribe();
+        loop {
+            {
+                let attempts = attempts.borrow_and_update();
+                if attempts.ever_connected {
+                    return;
+                }
+                attempts.failure.iter().for_each(&mut tell);
             }
-        });
+            match timeout(self.shared.config.connect_timeout, attempts.changed()).await {
+                Ok(Ok(())) => {}
+                // Nothing is heard of the connection any more: a call will tell.
+                Ok(Err(_)) => return,
+                Err(_) if self.is_connected() => return,
+                Err(_) => tell(&connecting::too_slow(&self.shared.config)),
+            }
+        }
     }
 
     /// The spelling of this installation's keys.
@@ -298,7 +298,7 @@ impl Redis {
     /// error inside its reply.
     pub(super) async fn failed(&self, error: RedisError, sent_on: u64) -> RedisError {
         if matches!(error, RedisError::TimedOut(_)) && !self.is_connected() {
-            let reason = self.shared.connect_error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let reason = self.shared.attempts.borrow().failure.as_ref().map(RedisError::reason);
             let silent = || format!("no connection to {} so far", self.shared.config);
             return RedisError::Disconnected(reason.unwrap_or_else(silent));
         }

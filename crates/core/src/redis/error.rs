@@ -125,13 +125,31 @@ impl RedisError {
         }
     }
 
+    /// The reason alone.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Config(reason)
+            | Self::Auth(reason)
+            | Self::Disconnected(reason)
+            | Self::TimedOut(reason)
+            | Self::Desynchronised(reason)
+            | Self::NotServing(reason)
+            | Self::OutOfMemory(reason)
+            | Self::WrongType(reason)
+            | Self::UnknownCommand(reason)
+            | Self::Unblocked(reason)
+            | Self::Refused(reason) => reason.clone(),
+            Self::Absent | Self::UnexpectedReply { .. } => self.to_string(),
+        }
+    }
+
     pub(super) fn is_noscript(error: &FredError) -> bool {
         error.details().starts_with("NOSCRIPT")
     }
 }
 
 /// A system's error in its own words: the library gives what `Debug` makes of it.
-pub(super) fn words(details: &str) -> &str {
+fn words(details: &str) -> &str {
     let of = |kind: &str, opening: &str| {
         let (_, rest) = details.strip_prefix(kind)?.split_once(opening)?;
         rest.strip_suffix("\" }")

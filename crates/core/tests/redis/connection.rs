@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cogworker_core::redis::{Call, Redis, RedisError};
 use cogworker_core::redis_config::RedisConfig;
-use cogworker_testing::TestRedis;
+use cogworker_testing::{TestRedis, TestRedisOptions};
 
 use crate::support::Outcome;
 
@@ -45,5 +45,37 @@ async fn a_connection_is_replaced_though_a_caller_gave_up_during_an_earlier_repl
     assert!(matches!(unanswered, Err(RedisError::TimedOut(_))), "{unanswered:?}");
     server.resume()?;
     assert_ne!(connected_id(&redis).await?, before, "the condemned connection is still in use");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_first_connection_that_fails_says_what_is_wrong_with_the_address() -> Outcome {
+    let encrypted = TestRedisOptions::new().tls().start()?;
+    let guarded = TestRedisOptions::new().requirepass("secret").start()?;
+    let nobody = TestRedis::start()?;
+    nobody.stop();
+    for (server, reason) in [
+        (
+            &encrypted,
+            "reach redis: Connection reset by peer; if it speaks TLS, the url has to begin with rediss",
+        ),
+        (&guarded, "authenticate with redis: NOAUTH "),
+        (&nobody, "reach redis: Connection refused"),
+    ] {
+        let config = RedisConfig::new(&format!("redis://127.0.0.1:{}", server.port()))?;
+        let error = Redis::connect(&config).await.map(drop).map_err(|error| error.to_string());
+        assert!(error.as_ref().is_err_and(|error| error.starts_with(reason)), "{error:?}");
+        let redis = Redis::connect_lazily(&config)?;
+        let (told, hears) = tokio::sync::oneshot::channel();
+        let mut told = Some(told);
+        let hears = tokio::time::timeout(Duration::from_secs(10), async {
+            tokio::select! {
+                () = redis.connected(|error| { told.take().map(|told| told.send(error.to_string())); }) => None,
+                heard = hears => heard.ok(),
+            }
+        });
+        let heard = hears.await?;
+        assert!(heard.as_ref().is_some_and(|heard| heard.starts_with(reason)), "{heard:?}");
+    }
     Ok(())
 }

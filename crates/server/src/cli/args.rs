@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::config::WeightedQueue;
+use crate::config::{Key, Mismatch, WeightedQueue};
 
 /// The flags of a worker (CONF-07, CONF-08).
 #[derive(Clone, Debug, Parser)]
@@ -27,11 +27,11 @@ pub struct Cli {
     pub config: Option<PathBuf>,
 
     /// Run this many jobs at the same time
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    #[arg(short, long, value_name = "N", value_parser = concurrency)]
     pub concurrency: Option<u64>,
 
     /// Work on this queue; can be repeated, a larger weight is asked first more often
-    #[arg(short, long = "queue", value_name = "NAME[,WEIGHT]")]
+    #[arg(short, long = "queue", value_name = "NAME[,WEIGHT]", value_parser = WeightedQueue::from_flag)]
     pub queues: Vec<WeightedQueue>,
 
     /// Write the log to this file
@@ -53,6 +53,11 @@ pub struct Cli {
     /// Print each setting and where it came from, then stop
     #[arg(long)]
     pub print_config: bool,
+}
+
+/// As in the file and the variable.
+fn concurrency(text: &str) -> Result<u64, Mismatch> {
+    Key::Concurrency.read_whole(text)
 }
 
 impl AsRef<Self> for Cli {

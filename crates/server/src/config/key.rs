@@ -4,7 +4,8 @@ use std::fmt;
 
 use cogworker_core::redis_config;
 
-use super::rule::Rule;
+use super::node::Node;
+use super::rule::{Mismatch, Rule, found};
 
 /// A setting of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,6 +155,15 @@ impl Key {
             Self::Redis => Rule::Redis,
             Self::RedisConnectTimeout | Self::RedisCommandTimeout => Rule::Seconds { min: 0.001, max: 600.0 },
         }
+    }
+
+    /// Reads a whole number.
+    pub(crate) fn read_whole(self, text: &str) -> Result<u64, Mismatch> {
+        let value = self.rule().read(&Node::text(text))?;
+        value
+            .to_u128()
+            .and_then(|number| number.try_into().ok())
+            .ok_or_else(|| Mismatch::new(self.expected(), found(text)))
     }
 
     /// The setting with this name.

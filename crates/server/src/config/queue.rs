@@ -37,6 +37,37 @@ impl WeightedQueue {
     }
 }
 
+impl WeightedQueue {
+    /// As after `-q`. Several queues in one flag are refused with the flags that are meant.
+    pub(crate) fn from_flag(text: &str) -> Result<Self, Mismatch> {
+        text.parse().map_err(|mismatch: Mismatch| match flags_of_list(text) {
+            Some(flags) => mismatch.hint(format!("several queues are {flags}")),
+            None => mismatch,
+        })
+    }
+}
+
+/// The flags for `a,b` and `a,2,b`, read as in the variable; `None` when it is no list of queues.
+fn flags_of_list(text: &str) -> Option<String> {
+    let mut queues: Vec<WeightedQueue> = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        match item.parse().ok().filter(|weight| check_weight(*weight).is_ok()) {
+            Some(weight) => queues.last_mut().filter(|queue| queue.weight == 1)?.weight = weight,
+            None if item.starts_with(|first: char| first.is_ascii_digit() || first == '-') => return None,
+            None => queues.push(item.parse().ok()?),
+        }
+    }
+    let flags: Vec<String> = queues.iter().map(|queue| format!("-q {queue}")).collect();
+    (flags.len() > 1).then(|| flags.join(" "))
+}
+
+/// What may be meant by a queue `name:2`, as others write a weight.
+pub(crate) fn meant_weight(name: &str) -> Option<WeightedQueue> {
+    let (name, weight) = name.rsplit_once(':')?;
+    let weight = weight.parse().ok().filter(|weight| check_weight(*weight).is_ok())?;
+    (!name.is_empty()).then(|| WeightedQueue { name: name.to_owned(), weight })
+}
+
 impl FromStr for WeightedQueue {
     type Err = Mismatch;
 

@@ -28,6 +28,12 @@ impl Mismatch {
         Self { within: String::new(), expected: expected.into(), found: found.into() }
     }
 
+    /// The same, with what to do about it.
+    pub(super) fn hint(mut self, hint: impl std::fmt::Display) -> Self {
+        self.found = format!("{} ({hint})", self.found);
+        self
+    }
+
     /// The same, about a part of the value.
     pub(super) fn within(mut self, part: impl std::fmt::Display) -> Self {
         self.within = format!("{part}: ");

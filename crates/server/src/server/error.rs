@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use cogworker_core::redis::RedisError;
 
+use crate::counted::jobs;
 use crate::periodic::PeriodicError;
 use crate::services::watchdog::WatchdogError;
 
@@ -25,6 +26,12 @@ pub enum ServerError {
         /// The system's reason.
         r#source: std::io::Error,
     },
+    /// Two handlers are registered for the same class.
+    #[error("start the worker: failed to register class {class}: two handlers have it")]
+    TwoHandlers {
+        /// As their jobs have it.
+        class: &'static str,
+    },
     /// A periodic entry cannot be used.
     #[error("start the worker: failed to {0}")]
     Periodic(PeriodicError),
@@ -33,7 +40,7 @@ pub enum ServerError {
     EngineEnded,
     /// Jobs could neither be settled nor given back before the end; another process recovers them.
     #[error(
-        "settle {} before the end: they stay on this process's list until they are recovered",
+        "settle {} before the end: what is not settled stays on this process's list until it is recovered",
         held_jobs(*.held)
     )]
     JobsLeft {
@@ -43,11 +50,7 @@ pub enum ServerError {
 }
 
 fn held_jobs(held: Option<u64>) -> String {
-    match held {
-        None => "all jobs".to_owned(),
-        Some(1) => "1 job".to_owned(),
-        Some(held) => format!("{held} jobs"),
-    }
+    held.map_or_else(|| "all jobs".to_owned(), jobs)
 }
 
 impl From<RedisError> for ServerError {

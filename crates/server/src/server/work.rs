@@ -15,7 +15,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
 use super::fetch_choice::decide_fetch;
+use super::first_contact::first_contact;
+use super::unread::warn_of_unread;
 use super::{Server, ServerError};
+use crate::counted::counted;
 use crate::deaths::Deaths;
 use crate::engine::{Command, Engine, EngineParts, Lease, last_calls};
 use crate::health::Health;
@@ -39,8 +42,21 @@ const SIGN_OFF: Duration = Duration::from_secs(1);
 
 impl Server {
     pub(super) async fn work(self, jobs: Handle, health: &Health) -> Result<(), ServerError> {
-        let Self { config, mut registry, identity, hostname, commands, stop, limits, mut link, watched: _ } =
-            self;
+        let Self {
+            config,
+            redis_named_by,
+            mut registry,
+            identity,
+            hostname,
+            commands,
+            stop,
+            limits,
+            mut link,
+            watched: _,
+        } = self;
+        if let Some(class) = registry.classes.repeated {
+            return Err(ServerError::TwoHandlers { class });
+        }
         let replace = registry.schedule.replace;
         let entries = std::mem::take(&mut registry.schedule).into_entries()?;
         let (pulse, gauges, outage) = (health.pulse.clone(), health.gauges.clone(), health.outage.clone());
@@ -52,7 +68,9 @@ impl Server {
         distinct.sort_unstable();
         distinct.dedup();
         let distinct: Arc<[String]> = distinct.into();
-        if !decide_fetch(&redis, &config, &gauges, &outage, &stop).await {
+        if !first_contact(&redis, redis_named_by.as_ref(), &outage, &stop).await
+            || !decide_fetch(&redis, &config, &gauges, &outage, &stop).await
+        {
             info!("stopped before redis was reached");
             redis.close().await;
             return Ok(());
@@ -106,7 +124,12 @@ impl Server {
         }
         let client = registry.client_chain.around(client);
         let passage = (!registry.client_chain.is_empty()).then(|| Passage::new(client.clone(), jobs.clone()));
-        let scope = Arc::new(RunScope { client, status_ttl: registry.status_ttl, jobs: Some(jobs.clone()) });
+        let scope = Arc::new(RunScope {
+            client,
+            status_ttl: registry.status_ttl,
+            jobs: Some(jobs.clone()),
+            outage: outage.clone(),
+        });
         let deaths = Deaths::new(&registry.hooks, jobs.clone());
         let recovery = Recovery {
             deaths: deaths.clone(),
@@ -135,7 +158,9 @@ impl Server {
             outage: outage.clone(),
         };
         let limit = config.shutdown_timeout;
-        info!("{identity} is working on {} with {} slots", config.queues.join(", "), config.concurrency);
+        warn_of_unread(&registry.classes.queues, &config.queues);
+        let slots = counted(config.concurrency, "slot", "slots");
+        info!("{identity} is working on {} with {slots}", config.queues.join(", "));
         let engine = Engine::new(EngineParts {
             redis: redis.clone(),
             deaths: deaths.clone(),
@@ -210,13 +235,13 @@ impl Server {
         while services.join_next().await.is_some() {}
         deaths.finish().await;
         upkeep.close().await;
-        let counted = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
-        if let Ok(Err(failure)) = counted {
+        let caught_up = timeout(last_calls(&outage), uncounted.catch_up(&line)).await;
+        if let Ok(Err(failure)) = caught_up {
             outage.report("counting failures", &failure);
         }
         match uncounted.count() {
             0 => {}
-            left => error!("{left} failures that were filed stay uncounted"),
+            left => error!("{} that were filed stay uncounted", counted(left, "failure", "failures")),
         }
         let removed = timeout(last_calls(&outage), scripts::remove_presence(&redis, &identity)).await;
         let removed = removed.unwrap_or_else(|_| Err(RedisError::TimedOut("redis is away".into())));

@@ -20,7 +20,7 @@ use tracing::error;
 use crate::config::{Config, Timings};
 use crate::engine::{Command, Gauges, Lease, Pulse, within};
 use crate::identity::rss_kb;
-use crate::outage::Outage;
+use crate::outage::{CONNECTING, Outage};
 use crate::services::supervise;
 
 /// A beat that failed is made again so soon: the connection may have been replaced by then.
@@ -155,6 +155,7 @@ impl Heartbeat {
         self.lease.renew(sent_at, on_record);
         self.pulse.beaten(self.pulse.now());
         self.gauges.processes.store(processes as usize, Ordering::Relaxed);
+        self.outage.recovered(CONNECTING);
         self.outage.recovered("the first heartbeat");
         self.outage.recovered("the heartbeat");
         for (registry, failure) in errors {

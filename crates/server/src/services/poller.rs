@@ -19,6 +19,7 @@ use tracing::{error, warn};
 pub(crate) use self::last_poll::LastPoll;
 use super::line::Line;
 use super::uncounted::Uncounted;
+use crate::counted::counted;
 use crate::engine::Gauges;
 use crate::outage::Outage;
 
@@ -197,9 +198,13 @@ impl Poller {
         match moved.error {
             Some(failure) if failure.is_outage() => return Err(failure),
             Some(failure) if moved.postponed == refused => {
-                warn!("postponed {refused} due jobs by {} s: failed to {failure}", POSTPONED.as_secs());
+                let (refused, seconds) = (counted(refused, "due job", "due jobs"), POSTPONED.as_secs());
+                warn!("postponed {refused} by {seconds} s: failed to {failure}");
             }
-            Some(failure) => warn!("left {refused} due jobs where they are: failed to {failure}"),
+            Some(failure) => {
+                let refused = counted(refused, "due job where it is", "due jobs where they are");
+                warn!("left {refused}: failed to {failure}");
+            }
             None => {}
         }
         Ok(refused < entries.len())

@@ -1,5 +1,7 @@
 //! Who may do what, and over which kind of connection.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use cogworker_core::new_job::NewJob;
@@ -153,10 +155,19 @@ async fn a_wrong_password_is_told_and_tried_again() -> TestResult {
     let site = Site::on(TestRedisOptions::new().user("worker", "secret", "~* &* +@all").start()?).await?;
     let url = format!("redis://worker:wrong@127.0.0.1:{}", site.redis.port());
     let worker = Program::spawn(&[("REDIS_URL", &url)])?;
-    says(&worker, "WRONGPASS")?;
+    says(
+        &worker,
+        &format!(
+            "redis refuses the credentials, trying again until it takes them (connecting to redis://worker:***@127.0.0.1:{}/0: \
+             failed to authenticate with redis: WRONGPASS",
+            site.redis.port()
+        ),
+    )?;
     site.run(&["ACL", "SETUSER", "worker", ">wrong"])?;
     site.client.perform_async(&Numbered(1)).await?;
     support::reach("it works", || worker.said("ran 1") == 1)?;
+    support::reach("that is told", || worker.lines("redis is back after").len() == 1)?;
+    assert_eq!(worker.lines("WRONGPASS").len(), 1, "{:?}", worker.process.log());
     worker.stop()
 }
 
@@ -211,6 +222,57 @@ async fn a_certificate_of_an_unknown_authority_is_told_and_nothing_is_sent() -> 
 async fn a_server_without_tls_is_told_where_tls_is_asked_for() -> TestResult {
     let redis = TestRedis::start()?;
     let worker = Program::spawn(&[("REDIS_URL", &redis.url().replace("redis://", "rediss://"))])?;
-    says(&worker, "no connection to rediss://")?;
+    says(
+        &worker,
+        "failed to get redis' reply in time: no connection after 5s; does it speak TLS, as the url's rediss asks for?",
+    )?;
+    worker.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_with_tls_is_told_where_none_is_asked_for() -> TestResult {
+    let redis = TestRedisOptions::new().tls().start()?;
+    let worker = Program::spawn(&[("REDIS_URL", &redis.url().replace("rediss://", "redis://"))])?;
+    says(&worker, "; if it speaks TLS, the url has to begin with rediss")?;
+    worker.stop()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_no_redis_is_told_over_tls_too() -> TestResult {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+        }
+    });
+    for (scheme, told) in [
+        ("redis", "failed to reach redis: what answers is no redis server: "),
+        ("rediss", "; does it speak TLS, as the url's rediss asks for?)"),
+    ] {
+        let url = format!("{scheme}://127.0.0.1:{port}/0");
+        let worker = Program::spawn(&[("REDIS_URL", &url)])?;
+        says(
+            &worker,
+            &format!("redis is away, trying again until it is back (connecting to {url}: failed to "),
+        )?;
+        says(&worker, told)?;
+        worker.stop()?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_where_nobody_listens_is_told_long_before_a_command_would_time_out() -> TestResult {
+    let redis = TestRedis::start()?;
+    redis.stop();
+    let url = format!("redis://127.0.0.1:{}/0", redis.port());
+    let worker = Program::spawn(&[("REDIS_URL", &url), ("COGWORKER_REDIS_COMMAND_TIMEOUT", "600")])?;
+    says(&worker, &format!("(connecting to {url}: failed to reach redis: Connection refused)"))?;
+    redis.restart()?;
+    support::reach("it is over", || worker.lines("redis is back after").len() == 1)?;
+    assert_eq!(worker.outages(), (1, 1), "{:?}", worker.process.log());
     worker.stop()
 }

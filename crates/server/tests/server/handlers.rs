@@ -2,10 +2,11 @@
 
 use cogworker_core::job::Job;
 use cogworker_core::new_job::NewJob;
-use cogworker_server::{App, Context};
+use cogworker_core::options::JobOptions;
+use cogworker_server::{App, Context, ServerError};
 use serde::{Deserialize, Serialize};
 
-use crate::support::{Gate, Numbered, Raw, Seen, Site, TestResult, Text, reach};
+use crate::support::{Gate, Log, Numbered, Raw, Seen, Site, TestResult, Text, reach};
 
 #[derive(Serialize, Deserialize)]
 struct Report {
@@ -175,4 +176,75 @@ async fn args_that_do_not_fit_fail_with_the_position_and_never_reach_the_handler
     assert!(message.starts_with("NumberedJob argument 1: invalid type: string \"seven\""), "{message}");
     assert_eq!(seen.len(), 0);
     worker.stop().await
+}
+
+#[derive(Serialize, Deserialize)]
+struct Copied();
+
+impl Job for Copied {
+    const CLASS: &'static str = Text::CLASS;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_with_two_handlers_for_one_class_takes_no_job_and_says_which() -> TestResult {
+    let site = Site::start().await?;
+    site.client.perform_async(&Text("x".into())).await?;
+    let app = App::new(()).job(|_: Text| async {}).job(|_: Numbered| async {}).job_blocking(|_: Copied| ());
+    let error = match site.worker(app)?.result().await? {
+        Ok(()) => return Err("it ran".into()),
+        Err(error) => error,
+    };
+    assert!(matches!(error, ServerError::TwoHandlers { class } if class == Text::CLASS));
+    assert_eq!(error.to_string(), "start the worker: failed to register class TextJob: two handlers have it");
+    assert_eq!((site.waiting("default"), site.int(&["SCARD", "cogworker:processes"])), (1, 0));
+    Ok(())
+}
+
+#[derive(Serialize, Deserialize)]
+struct Receipt();
+
+impl Job for Receipt {
+    const CLASS: &'static str = "ReceiptJob";
+
+    fn options() -> JobOptions {
+        JobOptions::new().queue("mail")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_whose_queue_is_not_read_and_an_application_without_any_are_told_at_the_start() -> TestResult
+{
+    let log = Log::of_this_process();
+    let site = Site::start().await?;
+    let app = || App::new(()).job(|_: Receipt| async {}).job(|_: Text| async {});
+    for (app, queues, told) in [
+        (
+            app(),
+            &["default"][..],
+            Some(
+                "WARN cogworker_server::server::unread: ReceiptJob goes to queue mail, which this process does not read",
+            ),
+        ),
+        (app(), &["mail", "default", "mail"], None),
+        (
+            App::new(()),
+            &["default"],
+            Some(
+                "WARN cogworker_server::server::unread: the application has no handlers: every job that is fetched will fail",
+            ),
+        ),
+    ] {
+        let before = log.lines("unread: ").len();
+        let worker = site.worker_with(app, |config| {
+            config.queues = queues.iter().map(|&queue| queue.to_owned()).collect();
+        })?;
+        reach("it works", || log.count(&format!("{} is working on", worker.identity)) == 1)?;
+        worker.stop().await?;
+        let lines = log.lines("unread: ");
+        assert_eq!(lines.len() - before, usize::from(told.is_some()), "{queues:?}: {lines:?}");
+        if let Some(told) = told {
+            assert!(lines.last().is_some_and(|line| line.ends_with(told)), "{lines:?}");
+        }
+    }
+    Ok(())
 }

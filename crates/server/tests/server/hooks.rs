@@ -222,7 +222,7 @@ async fn deaths_are_told_once_after_the_fact_and_in_order_death_01_to_10() -> Te
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deaths_filed_later_are_told_too_death_06_death_07_death_18() -> TestResult {
+async fn deaths_filed_later_are_told_too_by_a_class_of_their_own_death_06_death_07_death_18() -> TestResult {
     let site = Site::start().await?;
     let job = |jid: &str| format!(r#"{{"class":"TextJob","args":["x"],"queue":"default","jid":"{jid}"}}"#);
     let died = |jid: &str| {
@@ -242,7 +242,8 @@ async fn deaths_filed_later_are_told_too_death_06_death_07_death_18() -> TestRes
     let told = Seen::default();
     let note = told.clone();
     let app = App::new(()).job(|_: Text| async {}).death_handler(move |job, failure| {
-        note.add(format!("{} {}: {}", job.jid(), failure.class, failure.message));
+        let stored = job.field("error_class").unwrap_or_default();
+        note.add(format!("{} {stored} {}: {}", job.jid(), failure.class, failure.message));
         async {}
     });
     let worker = site.worker(app)?;
@@ -251,9 +252,9 @@ async fn deaths_filed_later_are_told_too_death_06_death_07_death_18() -> TestRes
     worker.stop().await?;
     let mut told = told.all();
     told.sort();
-    let orphaned = "Cogworker::JobOrphanedError: orphaned more than 3 times";
+    let orphaned = r#""Cogworker::ProcessDied" Cogworker::JobOrphanedError: orphaned more than 3 times"#;
     assert!(told[0].starts_with(&format!("again {orphaned}")), "{told:?}");
-    assert_eq!(told[1], "filed Cogworker::JobFailedError: long ago");
+    assert_eq!(told[1], r#"filed "Boom" Cogworker::JobFailedError: long ago"#);
     assert!(told[2].starts_with(&format!("parked {orphaned}")), "{told:?}");
     Ok(())
 }

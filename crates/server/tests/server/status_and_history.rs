@@ -8,9 +8,10 @@ use cogworker_core::formats::Status;
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis_config::RedisConfig;
 use cogworker_server::middleware::{Next, from_fn};
-use cogworker_server::{App, Context, HistoryLimits, JobError, RetryIn};
+use cogworker_server::{App, Context, HistoryLimits, JobError, ProgressError, RetryIn};
+use cogworker_testing::TestRedisOptions;
 
-use crate::support::{Gate, Numbered, Seen, Site, TestResult, Text, reach};
+use crate::support::{Gate, Log, Numbered, Seen, Site, TestResult, Text, reach};
 
 fn status(site: &Site, jid: &str) -> HashMap<String, String> {
     let flat = site.texts(&["HGETALL", &format!("status:{jid}")]);
@@ -31,12 +32,13 @@ async fn a_status_tells_working_progress_and_complete_stat_02_stat_05() -> TestR
         let (inside, outside) = (inside.clone(), outside.clone());
         async move {
             for percent in 0..=42 {
-                ctx.at(percent, "halfway").await?;
+                ctx.at(percent, "halfway").await;
             }
             ctx.store(&[("rows", "1000")]).await?;
             outside.pass().await;
             inside.pass().await;
-            ctx.at(99, "nearly").await
+            ctx.at(99, "nearly").await;
+            Ok::<(), ProgressError>(())
         }
     });
     let worker = site.worker(app)?;
@@ -66,7 +68,7 @@ async fn a_blocking_run_and_the_threads_it_starts_tell_their_progress_stat_05() 
     let (may_end, end) = mpsc::channel::<()>();
     let end = Arc::new(Mutex::new(end));
     let report = move |job: Numbered, ctx: Context| {
-        results.add(ctx.at_blocking(42, "halfway").is_ok());
+        ctx.at_blocking(42, "halfway");
         let own = ctx.clone();
         let stored = std::thread::spawn(move || own.store_blocking(&[("rows", "1000")])).join();
         results.add(matches!(stored, Ok(Ok(()))));
@@ -91,8 +93,70 @@ async fn a_blocking_run_and_the_threads_it_starts_tell_their_progress_stat_05() 
     site.client.push(NewJob::of(&Numbered(2)).jid("k")).await?;
     reach("the other is complete", || field(&site, "k", "status") == "complete")?;
     assert_eq!((field(&site, "k", "message"), field(&site, "k", "rows")), ("halfway".into(), "1000".into()));
-    assert_eq!(seen.all(), [true; 4]);
+    assert_eq!(seen.all(), [true; 2]);
     worker.stop().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_is_away_fails_no_job_that_tells_its_progress_and_shows_it_when_it_is_back() -> TestResult
+{
+    let log = Log::of_this_process();
+    let site = Site::on(TestRedisOptions::new().appendonly(true).start()?).await?;
+    let (begun, told) = (Gate::closed(), Gate::closed());
+    let gates = (begun.clone(), told.clone());
+    let app = App::new(()).status(Duration::from_secs(1800)).job(move |_: Numbered, ctx: Context| {
+        let (begun, told) = gates.clone();
+        async move {
+            ctx.store(&[("rows", "1000")]).await?;
+            begun.pass().await;
+            for percent in 1..=60 {
+                ctx.at(percent, "rowing").await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            told.pass().await;
+            ctx.at(61, "the last").await;
+            Ok::<(), ProgressError>(())
+        }
+    });
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("j").retry(false)).await?;
+    reach("it runs", || begun.arrived() == 1)?;
+    reach("it is shown", || field(&site, "j", "status") == "working")?;
+    site.redis.kill();
+    begun.let_pass(1);
+    reach("it went on without redis", || told.arrived() == 1)?;
+    site.redis.restart()?;
+    reach("what it told meanwhile is there", || {
+        (field(&site, "j", "pct"), field(&site, "j", "rows")) == ("60".into(), "1000".into())
+    })?;
+    told.let_pass(1);
+    reach("it is complete", || field(&site, "j", "status") == "complete")?;
+    assert_eq!((field(&site, "j", "pct"), field(&site, "j", "message")), ("61".into(), "the last".into()));
+    assert_eq!((site.processed(), site.members("dead"), site.members("retry")), (1, 0, 0));
+    worker.stop().await?;
+    assert_eq!(log.count("redis is away"), 1, "{:?}", log.lines(""));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_that_redis_refuses_is_told_once_and_fails_no_job_mw_08() -> TestResult {
+    let log = Log::of_this_process();
+    let site = Site::start().await?;
+    site.run(&["SET", "status:j", "of another type"])?;
+    let app = App::new(()).status(Duration::from_secs(60)).job(|_: Numbered, ctx: Context| async move {
+        for percent in 0..3 {
+            ctx.at(percent, "").await;
+            // Longer than writes are apart.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    });
+    site.keep_damage()?;
+    let worker = site.worker(app)?;
+    site.client.push(NewJob::of(&Numbered(1)).jid("j").retry(false)).await?;
+    reach("it is done", || site.processed() == 1)?;
+    worker.stop().await?;
+    assert_eq!(log.count("writing a job's progress: failed to use a redis key"), 1, "{:?}", log.lines(""));
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -247,7 +311,7 @@ async fn limits_of_any_size_are_kept_as_long_as_redis_can() -> TestResult {
         .history(history)
         .retry_in::<Numbered>(|_, _, _| RetryIn::After(Duration::MAX))
         .job(|job: Numbered, ctx: Context| async move {
-            ctx.at(50, "half").await?;
+            ctx.at(50, "half").await;
             if job.0 == 1 { Err(JobError::new("Boom", "no luck")) } else { Ok(()) }
         });
     let worker = site.worker_with(app, |config| config.unique_lock_ttl = Duration::MAX)?;

@@ -114,7 +114,7 @@ fn a_slow_start_a_busy_and_a_stubborn_worker_are_replaced_even_when_told_again_m
     let from = ready.iter().position(|count| *count == 3).ok_or("never all")?;
     assert!(ready[from..].iter().all(|count| *count >= 2), "{ready:?}");
     // Put back by a stop, which does not count as a death, and running again.
-    assert!(!swarm.logged("put 1 unfinished jobs back on their queues").is_empty());
+    assert!(!swarm.logged("put 1 unfinished job back on its queue").is_empty());
     assert!(swarm.texts(&["KEYS", "cogworker:orphanings:*"]).is_empty());
     swarm.process.signal("TERM")?;
     let _ = swarm.process.wait(SOON)?;

@@ -8,7 +8,7 @@ use crate::support::{Outcome, greeting};
 
 async fn handle(ctx: Context<&'static str>) -> Result<(), JobError> {
     ctx.client().perform_async(&greeting(ctx.state())).await?;
-    ctx.at(50, "half").await?;
+    ctx.at(50, "half").await;
     ctx.cancelled().await;
     Err(JobError::interrupted())
 }

@@ -67,8 +67,7 @@ async fn record(RecordJob(args): RecordJob, ctx: Context) -> Result<(), JobError
 async fn import(ImportJob(rows): ImportJob, ctx: Context) -> Result<(), JobError> {
     for row in 0..rows {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        let percent = (row + 1) * 100 / rows.max(1);
-        ctx.at(percent.min(100) as u8, &format!("row {} of {rows}", row + 1)).await?;
+        ctx.at(f64::from(row + 1) * 100.0 / f64::from(rows), &format!("row {} of {rows}", row + 1)).await;
     }
     ctx.store(&[("rows", &rows.to_string())]).await?;
     Ok(())

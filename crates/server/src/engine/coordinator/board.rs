@@ -9,6 +9,7 @@ use cogworker_core::time::EpochSeconds;
 
 use super::{BOARD_PERIOD, Engine, REFUSED_PAUSE};
 use crate::engine::within::within;
+use crate::progress::PLACE;
 use crate::run::Run;
 
 impl Engine {
@@ -49,7 +50,7 @@ impl Engine {
         let limit = self.limits.stuck_call;
         self.board = Some(Box::pin(async move {
             let call = scripts::publish_work(&redis, &identity, ttl, work);
-            within("showing running jobs", limit, call, redis.reset()).await
+            within(PLACE, limit, call, redis.reset()).await
         }));
     }
 
@@ -57,14 +58,16 @@ impl Engine {
         self.board = None;
         match result {
             Ok(status_error) => {
-                self.outage.recovered("showing running jobs");
+                self.outage.recovered(PLACE);
                 if let Some(error) = status_error {
                     self.outage.report("writing status and history", &error);
                 }
             }
             Err(error) => {
-                self.outage.report("showing running jobs", &error);
+                self.outage.report(PLACE, &error);
                 self.slots.doubt_board();
+                // What jobs told of themselves may have been in it.
+                self.slots.running().for_each(|running| running.run.doubt_progress());
                 self.next_board = Instant::now() + REFUSED_PAUSE;
             }
         }

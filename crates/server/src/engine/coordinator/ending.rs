@@ -5,6 +5,7 @@ use cogworker_core::time::EpochSeconds;
 use tracing::{error, info, warn};
 
 use super::Engine;
+use crate::counted::{counted, jobs};
 use crate::engine::outcome::Outcome;
 use crate::engine::shutdown::ShutdownStep;
 
@@ -21,7 +22,8 @@ impl Engine {
         match shutdown.advance(running, self.slots.tasks_are_gone(), held || !self.settler.is_empty()) {
             ShutdownStep::Wait => false,
             ShutdownStep::CancelJobs => {
-                info!("{running} jobs are still running at the shutdown limit: asking them to end");
+                let running = counted(running, "job is", "jobs are");
+                info!("{running} still running at the shutdown limit: asked to end");
                 self.slots.cancel_all();
                 false
             }
@@ -33,7 +35,9 @@ impl Engine {
                 self.take_all_finished();
                 let unfinished = self.slots.take_all();
                 if !unfinished.is_empty() {
-                    info!("put {} unfinished jobs back on their queues", unfinished.len());
+                    let (one, many) =
+                        ("unfinished job back on its queue", "unfinished jobs back on their queues");
+                    info!("put {}", counted(unfinished.len(), one, many));
                 }
                 for (run, running) in unfinished {
                     self.gauges.running_locks.end(run);
@@ -52,10 +56,12 @@ impl Engine {
                     error!(jid = outcome.jid(), "not settled before the end: {}", outcome.kind());
                 }
                 let consequence = match self.held {
-                    Held::Listed => "they stay on this process's list until another process recovers them",
-                    Held::Popped => "they are lost, as basic fetch keeps no list",
+                    Held::Listed => {
+                        "what is not settled stays on this process's list until another process recovers it"
+                    }
+                    Held::Popped => "what is not settled is lost, as basic fetch keeps no list",
                 };
-                error!("failed to settle {} jobs before the end: {consequence}", self.settler.count());
+                error!("failed to settle {} before the end: {consequence}", jobs(self.settler.count()));
                 true
             }
         }

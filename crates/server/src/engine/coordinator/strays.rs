@@ -10,6 +10,7 @@ use cogworker_core::scripts::{self, Held};
 use tracing::{info, warn};
 
 use super::{Engine, GLANCES, LOOK_LIMIT, RECONCILE_PERIODS};
+use crate::counted::jobs;
 use crate::engine::claim::Claim;
 use crate::engine::slots::Running;
 use crate::engine::within::within;
@@ -80,7 +81,7 @@ impl Engine {
         let strays = self.reconciler.look(listed, held);
         self.suspicious = self.reconciler.has_suspects();
         if !strays.is_empty() {
-            info!("took over {} jobs whose delivery got lost", strays.len());
+            info!("took over {} whose delivery got lost", jobs(strays.len()));
         }
         let now = Instant::now();
         self.adopted.retain(|(_, at)| now - *at < LATE_DELIVERY);

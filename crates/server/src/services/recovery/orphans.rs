@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use super::buried::Buried;
 use super::{PLACE, Recovery, told};
+use crate::counted::{counted, jobs};
 
 /// Where it is counted how often a job was recovered.
 pub(super) fn counter_of(job: &RawJob<'_>, keys: &KeySpace) -> Option<Key> {
@@ -174,15 +175,17 @@ impl Recovery {
     pub(super) fn tell(&self, identity: &str, tally: Tally) {
         let Tally { requeued, buried, blocked, error, unread } = tally;
         if requeued > 0 {
-            warn!("put {requeued} jobs of the dead process {identity} back on their queues");
+            let back = if requeued == 1 { "its queue" } else { "their queues" };
+            warn!("put {} of the dead process {identity} back on {back}", jobs(requeued));
         }
         if buried > 0 {
             let most = self.limits.max_orphanings;
-            error!("buried {buried} jobs of the dead process {identity}: recovered more than {most} times");
+            let (buried, most) = (jobs(buried), counted(most, "time", "times"));
+            error!("buried {buried} of the dead process {identity}: recovered more than {most}");
         }
         if blocked > 0 {
             let why = error.map(|error| format!(": failed to {error}")).unwrap_or_default();
-            error!("{blocked} jobs of the dead process {identity} could not be put back{why}");
+            error!("{} of the dead process {identity} could not be put back{why}", jobs(blocked));
         }
         for queue in unread {
             warn!(queue, "no live process reads a queue that got recovered jobs");

@@ -14,6 +14,7 @@ use tracing::{error, info, warn};
 
 use super::buried::Buried;
 use super::{PLACE, Recovery};
+use crate::counted::{counted, jobs};
 
 /// Entries of dead are looked at once more for so long: the clocks of those who bury differ.
 const OVERLAP: Duration = Duration::from_secs(60);
@@ -23,7 +24,8 @@ impl Recovery {
     pub(super) async fn file_unsettled(&self) -> Result<(), RedisError> {
         let filed = self.file_all(self.line.keys().unsettled(), |record| self.unsettled(record)).await?;
         if filed > 0 {
-            info!("filed {filed} outcomes that stopped processes had handed over");
+            let outcomes = counted(filed, "outcome", "outcomes");
+            info!("filed {outcomes} that stopped processes had handed over");
         }
         Ok(())
     }
@@ -32,7 +34,8 @@ impl Recovery {
     pub(super) async fn file_repeat_orphans(&self) -> Result<(), RedisError> {
         let filed = self.file_all(self.line.keys().repeat_orphans(), |job| self.repeat_orphan(job)).await?;
         if filed > 0 {
-            error!("buried {filed} jobs that were recovered more than {} times", self.limits.max_orphanings);
+            let (filed, most) = (jobs(filed), counted(self.limits.max_orphanings, "time", "times"));
+            error!("buried {filed}: recovered more than {most}");
         }
         Ok(())
     }
@@ -127,7 +130,7 @@ impl Recovery {
         }
         *seen = Some(begun);
         if completed > 0 {
-            warn!("completed {completed} entries in dead");
+            warn!("completed {} in dead", counted(completed, "entry", "entries"));
         }
         Ok(())
     }

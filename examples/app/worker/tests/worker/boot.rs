@@ -13,7 +13,10 @@ fn redis_away_at_boot_is_logged_once_and_term_ends_the_wait_with_exit_code_0() -
     let redis = TestRedis::start()?;
     redis.stop();
     let mut worker = spawn(&redis, &[])?;
-    worker.wait_for_log("redis is away", SOON)?;
+    let told = worker.wait_for_log("redis is away", SOON)?;
+    let place =
+        format!("(connecting to redis://127.0.0.1:{}/0, from env REDIS_URL: failed to ", redis.port());
+    assert!(told.contains(&place), "{told}");
     let more = wait_until(Duration::from_secs(2), || worker.log().len() > 1);
     assert!(!more, "{:#?}", worker.log());
     worker.signal("TERM")?;
@@ -74,7 +77,7 @@ fn a_paused_queue_at_boot_is_no_error_and_costs_no_cpu_p_51() -> TestResult {
     let redis = TestRedis::start()?;
     redis.command(&["SADD", "cogworker:paused_queues", "default"])?;
     push(&redis, "NoopJob", "[]", "j")?;
-    let (worker, _) = working(&redis, &[], &[])?;
+    let (worker, _) = working(&redis, &["-q", "default", "-q", "low"], &[])?;
     let ticks = || -> Option<u64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", worker.pid())).ok()?;
         let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
