@@ -2,18 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::config::meant_weight;
 
 /// So many classes are named.
 const NAMED: usize = 20;
 
-/// Tells of an application without handlers, and of handlers whose jobs go to queues that are not among
-/// `read`: mostly a queue was forgotten, where no other process is meant to read it.
-pub(super) fn warn_of_unread(classes: &[(&'static str, String)], read: &[String]) {
-    let warnings = warnings(classes, read).into_iter().chain(likely_weights(read));
-    warnings.for_each(|warning| warn!("{warning}"));
+/// Warns of an application without handlers and of likely slips in `read`; tells of handlers whose jobs go to queues that
+/// are not among it, which is as it should be where other processes read those.
+pub(super) fn tell_of_unread(classes: &[(&'static str, String)], read: &[String]) {
+    if classes.is_empty() {
+        warn!("the application has no handlers: every job that is fetched will fail");
+    }
+    unread(classes, read).iter().for_each(|line| info!("{line}"));
+    likely_weights(read).iter().for_each(|warning| warn!("{warning}"));
 }
 
 /// Names may have colons: one that ends in a number is no error.
@@ -29,21 +32,18 @@ fn likely_weights(read: &[String]) -> Vec<String> {
     names.iter().filter_map(told).take(NAMED).collect()
 }
 
-fn warnings(classes: &[(&'static str, String)], read: &[String]) -> Vec<String> {
-    if classes.is_empty() {
-        return vec!["the application has no handlers: every job that is fetched will fail".to_owned()];
-    }
+fn unread(classes: &[(&'static str, String)], read: &[String]) -> Vec<String> {
     let unread: Vec<_> = classes.iter().filter(|(_, queue)| !read.contains(queue)).collect();
-    let mut warnings: Vec<String> = unread
+    let mut lines: Vec<String> = unread
         .iter()
         .take(NAMED)
         .map(|(class, queue)| format!("{class} goes to queue {queue}, which this process does not read"))
         .collect();
     match unread.len().saturating_sub(NAMED) {
         0 => {}
-        more => warnings.push(format!("and {more} more go to queues that this process does not read")),
+        more => lines.push(format!("and {more} more go to queues that this process does not read")),
     }
-    warnings
+    lines
 }
 
 #[cfg(test)]
@@ -65,18 +65,18 @@ mod tests {
     #[test]
     fn at_most_twenty_classes_are_named_and_the_others_counted() {
         let read = ["default".to_owned(), "low".to_owned()];
-        let classes = |unread: usize| {
+        let classes = |count: usize| {
             let mut classes = vec![("A", "low".to_owned()), ("B", "default".to_owned())];
-            classes.extend((0..unread).map(|n| ("Mail", format!("mail{n}"))));
+            classes.extend((0..count).map(|n| ("Mail", format!("mail{n}"))));
             classes
         };
-        assert_eq!(warnings(&classes(0), &read), [""; 0]);
+        assert_eq!(unread(&classes(0), &read), [""; 0]);
         assert_eq!(
-            warnings(&classes(1), &read),
+            unread(&classes(1), &read),
             ["Mail goes to queue mail0, which this process does not read"]
         );
-        assert_eq!(warnings(&classes(20), &read).len(), 20);
-        let many = warnings(&classes(23), &read);
+        assert_eq!(unread(&classes(20), &read).len(), 20);
+        let many = unread(&classes(23), &read);
         assert_eq!(many.len(), 21);
         assert_eq!(many[20], "and 3 more go to queues that this process does not read");
     }

@@ -16,7 +16,7 @@ use tracing::{error, info};
 
 use super::fetch_choice::decide_fetch;
 use super::first_contact::first_contact;
-use super::unread::warn_of_unread;
+use super::unread::tell_of_unread;
 use super::{Server, ServerError};
 use crate::counted::counted;
 use crate::deaths::Deaths;
@@ -158,7 +158,7 @@ impl Server {
             outage: outage.clone(),
         };
         let limit = config.shutdown_timeout;
-        warn_of_unread(&registry.classes.queues, &config.queues);
+        tell_of_unread(&registry.classes.queues, &config.queues);
         let slots = counted(config.concurrency, "slot", "slots");
         info!("{identity} is working on {} with {slots}", config.queues.join(", "));
         let engine = Engine::new(EngineParts {

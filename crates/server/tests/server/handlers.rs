@@ -217,34 +217,22 @@ async fn a_handler_whose_queue_is_not_read_and_an_application_without_any_are_to
     let log = Log::of_this_process();
     let site = Site::start().await?;
     let app = || App::new(()).job(|_: Receipt| async {}).job(|_: Text| async {});
-    for (app, queues, told) in [
-        (
-            app(),
-            &["default"][..],
-            Some(
-                "WARN cogworker_server::server::unread: ReceiptJob goes to queue mail, which this process does not read",
-            ),
-        ),
-        (app(), &["mail", "default", "mail"], None),
-        (
-            App::new(()),
-            &["default"],
-            Some(
-                "WARN cogworker_server::server::unread: the application has no handlers: every job that is fetched will fail",
-            ),
-        ),
+    let unread = "INFO cogworker_server::server::unread: ReceiptJob goes to queue mail, which this process does not read";
+    let empty = "WARN cogworker_server::server::unread: the application has no handlers: every job that is fetched will fail";
+    // Other tests of this process have such applications too, but none has this class.
+    for (app, queues, receipts, is_empty) in [
+        (app(), &["default"][..], 1, false),
+        (app(), &["mail", "default", "mail"], 1, false),
+        (App::new(()), &["default"], 1, true),
     ] {
-        let before = log.lines("unread: ").len();
+        let before = log.count(empty);
         let worker = site.worker_with(app, |config| {
             config.queues = queues.iter().map(|&queue| queue.to_owned()).collect();
         })?;
         reach("it works", || log.count(&format!("{} is working on", worker.identity)) == 1)?;
         worker.stop().await?;
-        let lines = log.lines("unread: ");
-        assert_eq!(lines.len() - before, usize::from(told.is_some()), "{queues:?}: {lines:?}");
-        if let Some(told) = told {
-            assert!(lines.last().is_some_and(|line| line.ends_with(told)), "{lines:?}");
-        }
+        assert_eq!(log.count(unread), receipts, "{queues:?}");
+        assert!(!is_empty || log.count(empty) > before, "{queues:?}");
     }
     Ok(())
 }
