@@ -67,7 +67,10 @@ fn what_is_no_json_says_how_to_quote_it() -> Outcome {
         (&["push", "A", "--set", "x=y"], "--set x: expected a JSON value, found y"),
         (&["push", "A", "--set", "args=[1]"], "--set: args is set by the command itself"),
         (&["push", "A", "--set", "jid=7"], "failed to push a job: jid must be a text, found 7"),
-        (&["push", "A", "--queue", ""], "failed to push a job: queue must be a queue name, found \"\""),
+        (
+            &["push", "A", "--queue", ""],
+            "failed to push a job: queue must be a queue name of 1 to 255 bytes without commas, control characters or spaces at its ends, found \"\"",
+        ),
         (&["push", "A", "--retry", "-1"], "expected a whole number, true or false"),
         (&["push", "A", "--retry", "often"], "expected a whole number, true or false"),
         (&["push", "A", "--at", "soon"], "expected a time such as"),
