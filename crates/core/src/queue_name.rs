@@ -4,7 +4,8 @@
 pub const EXPECTED: &str =
     "a queue name of 1 to 255 bytes without commas, control characters or spaces at its ends";
 
-const LONGEST: usize = 255;
+/// How long a name may be, in bytes.
+pub const LONGEST: usize = 255;
 
 /// Whether workers can be told to read a queue of this name. The comma parts names from weights wherever queues are
 /// written as text.

@@ -8,13 +8,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum FetchError {
     /// A command could not be run at all.
-    #[error("run {command}")]
+    #[error("run {command}: {source}")]
     Run {
         /// The program's name.
         command: String,
         /// The system's reason.
-        #[source]
-        source: io::Error,
+        r#source: io::Error,
     },
     /// A command reported a failure.
     #[error("run {command}: {output}")]
@@ -25,12 +24,11 @@ pub enum FetchError {
         output: String,
     },
     /// A file or folder could not be written.
-    #[error("write {}", path.display())]
+    #[error("write {path}: {source}", path = path.display())]
     Write {
         /// What was being written.
         path: PathBuf,
         /// The system's reason.
-        #[source]
-        source: io::Error,
+        r#source: io::Error,
     },
 }

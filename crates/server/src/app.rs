@@ -261,6 +261,12 @@ impl<S: Send + Sync + 'static> App<S> {
         self
     }
 
+    /// A class that has two handlers, with which no worker starts; see `cogworker_testing`.
+    #[doc(hidden)]
+    pub fn class_with_two_handlers(&self) -> Option<&'static str> {
+        self.classes.repeated
+    }
+
     /// Runs its jobs without a worker; see `cogworker_testing`.
     #[doc(hidden)]
     pub fn performer(&self) -> Performer {

@@ -52,9 +52,11 @@ pub enum LoggingError {
     },
     /// The filter is not understood.
     #[error(
-        "read RUST_LOG: expected directives such as info or cogworker_server=debug, found {filter:?}: {source}"
+        "read {place}: expected directives such as info or cogworker_server=debug, found {filter:?}: {source}"
     )]
     Filter {
+        /// Where it was given: `RUST_LOG`, or `the log's filter`.
+        place: &'static str,
         /// As it was given.
         filter: String,
         /// The parser's reason.
@@ -189,9 +191,14 @@ impl LogOptions {
     }
 
     fn read_filter(&self) -> Result<EnvFilter, LoggingError> {
+        let place = if self.filter.is_some() { "the log's filter" } else { FILTER_VAR };
         let given = self.filter.clone().or_else(|| std::env::var(FILTER_VAR).ok());
         let filter =
             given.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| DEFAULT_FILTER.to_owned());
-        EnvFilter::try_new(&filter).map_err(|source| LoggingError::Filter { filter, source: source.into() })
+        EnvFilter::try_new(&filter).map_err(|source| LoggingError::Filter {
+            place,
+            filter,
+            source: source.into(),
+        })
     }
 }

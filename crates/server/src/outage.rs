@@ -76,10 +76,15 @@ impl Outage {
                 ),
                 _ => warn!("redis is away, trying again until it is back ({doing}: failed to {failure})"),
             },
-            Some(News::Lasts { seconds, failures }) => warn!(
-                "redis is still away after {seconds} s, {} failed (last, {doing}: failed to {failure})",
-                counted(failures, "call", "calls")
-            ),
+            Some(News::Lasts { seconds, failures }) => {
+                let still = match failure {
+                    RedisError::OutOfMemory(_) => "is still full",
+                    RedisError::Auth(_) => "still refuses the credentials",
+                    _ => "is still away",
+                };
+                let calls = counted(failures, "call", "calls");
+                warn!("redis {still} after {seconds} s, {calls} failed (last, {doing}: failed to {failure})");
+            }
             Some(News::Over { .. }) | None => {}
         }
     }

@@ -151,7 +151,7 @@ fn a_file_or_filter_that_cannot_be_used_is_an_error_that_names_it() {
     let message = error(LogOptions::new().filter("a=b=c"));
     assert!(
         message.starts_with(
-            "read RUST_LOG: expected directives such as info or cogworker_server=debug, found \"a=b=c\": "
+            "read the log's filter: expected directives such as info or cogworker_server=debug, found \"a=b=c\": "
         ),
         "{message}"
     );

@@ -52,14 +52,18 @@ pub struct Fake {
     store: Arc<Store>,
 }
 
-/// An application whose jobs a fake can run: an [`App`].
+/// An application whose jobs a fake can run: an [`App`]. One with which no worker would start, since two handlers have the
+/// same class, fails the test.
 pub trait Application {
     #[doc(hidden)]
     fn performer(&self) -> Performer;
 }
 
 impl<S: Send + Sync + 'static> Application for App<S> {
+    #[track_caller]
     fn performer(&self) -> Performer {
+        let repeated = self.class_with_two_handlers();
+        assert!(repeated.is_none(), "class {} has two handlers", repeated.unwrap_or_default());
         App::performer(self)
     }
 }

@@ -12,6 +12,8 @@ use cogworker_core::scripts::Push;
 use cogworker_core::time::EpochSeconds;
 use cogworker_server::{App, Performer};
 
+use crate::fake::Application;
+
 /// Runs jobs at once instead of pushing them: in the caller's task, from the JSON that would be in Redis, through
 /// the application's middleware to its handler. Delays are ignored. A job that fails makes the push fail
 /// with [`ClientError::JobFailed`]; it is not retried, and hooks are not told.
@@ -54,8 +56,12 @@ struct Runner {
 
 impl Inline {
     /// Runs jobs by the handlers of `app`.
+    ///
+    /// # Panics
+    /// When two of them have the same class, with which no worker would start.
+    #[track_caller]
     pub fn new<S: Send + Sync + 'static>(app: App<S>) -> Self {
-        Self { runner: Arc::new(Runner { performer: app.performer(), locks: Mutex::default() }) }
+        Self { runner: Arc::new(Runner { performer: Application::performer(&app), locks: Mutex::default() }) }
     }
 
     /// A client that runs what is pushed by it. Give it the middleware that the application's own has.

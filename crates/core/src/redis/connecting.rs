@@ -7,7 +7,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use super::RedisError;
-use crate::redis_config::RedisConfig;
+use crate::redis_config::{RedisConfig, Topology};
 
 /// What is known of a client's attempts to connect.
 #[derive(Debug, Default)]
@@ -23,13 +23,13 @@ pub(super) struct Attempts {
 pub(super) fn watch(client: &Client, config: &RedisConfig, attempts: watch::Sender<Attempts>) {
     let mut errors = client.error_rx();
     let mut connections = client.reconnect_rx();
-    let tls = config.tls;
+    let config = config.clone();
     tokio::spawn(async move {
         loop {
             tokio::select! {
                 error = errors.recv() => match error {
                     Ok((error, _)) => attempts.send_modify(|attempts| {
-                        attempts.failure = Some(failure(&error, tls, attempts.ever_connected));
+                        attempts.failure = Some(failure(&error, &config, attempts.ever_connected));
                     }),
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
@@ -46,7 +46,7 @@ pub(super) fn watch(client: &Client, config: &RedisConfig, attempts: watch::Send
 }
 
 /// Why an attempt failed. What the first attempts meet is mostly a slip in the address, and is told as one.
-pub(super) fn failure(error: &FredError, tls: bool, ever_connected: bool) -> RedisError {
+pub(super) fn failure(error: &FredError, config: &RedisConfig, ever_connected: bool) -> RedisError {
     let reason = RedisError::from_fred(error);
     if ever_connected {
         return reason;
@@ -57,12 +57,12 @@ pub(super) fn failure(error: &FredError, tls: bool, ever_connected: bool) -> Red
         }
         // An encrypted greeting means nothing to a server without TLS, which waits for its end; others send
         // an answer in their own words.
-        RedisError::TimedOut(reason) if tls => RedisError::TimedOut(format!("{reason}; {NO_TLS}")),
-        RedisError::Disconnected(reason) if tls && reason.contains("InvalidMessage") => {
+        RedisError::TimedOut(_) => too_slow(config),
+        RedisError::Disconnected(reason) if config.tls && reason.contains("InvalidMessage") => {
             RedisError::Disconnected(format!("{reason}; {NO_TLS}"))
         }
         // A server with TLS hangs up on a greeting that is not encrypted.
-        RedisError::Disconnected(reason) if !tls && is_hang_up(&reason) => {
+        RedisError::Disconnected(reason) if may_need_tls(config) && is_hang_up(&reason) => {
             RedisError::Disconnected(format!("{reason}; if it speaks TLS, the url has to begin with rediss"))
         }
         other => other,
@@ -76,6 +76,10 @@ pub(super) fn too_slow(config: &RedisConfig) -> RedisError {
 }
 
 const NO_TLS: &str = "does it speak TLS, as the url's rediss asks for?";
+
+fn may_need_tls(config: &RedisConfig) -> bool {
+    !config.tls && !matches!(config.topology, Topology::Unix { .. })
+}
 
 fn is_hang_up(reason: &str) -> bool {
     ["Connection reset", "closed", "UnexpectedEof", "Broken pipe"].iter().any(|sign| reason.contains(sign))

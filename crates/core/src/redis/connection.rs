@@ -83,10 +83,10 @@ impl Redis {
                 biased;
                 result = &mut connected => match result {
                     Ok(()) => return Ok(redis),
-                    Err(error) => last = Some(connecting::failure(&error, config.tls, false)),
+                    Err(error) => last = Some(connecting::failure(&error, config, false)),
                 },
                 Ok((error, _)) = errors.recv() => {
-                    last = Some(connecting::failure(&error, config.tls, false));
+                    last = Some(connecting::failure(&error, config, false));
                 }
                 () = &mut deadline => {
                     last.get_or_insert_with(|| connecting::too_slow(config));
@@ -146,16 +146,18 @@ impl Redis {
             return;
         }
         let mut attempts = self.shared.attempts.subscribe();
+        // The attempt itself ends first, if it ends.
+        let limit = self.shared.config.connect_timeout + Duration::from_millis(500);
+        attempts.mark_changed();
         loop {
-            {
-                let attempts = attempts.borrow_and_update();
-                if attempts.ever_connected {
-                    return;
+            match timeout(limit, attempts.changed()).await {
+                Ok(Ok(())) => {
+                    let attempts = attempts.borrow_and_update();
+                    if attempts.ever_connected {
+                        return;
+                    }
+                    attempts.failure.iter().for_each(&mut tell);
                 }
-                attempts.failure.iter().for_each(&mut tell);
-            }
-            match timeout(self.shared.config.connect_timeout, attempts.changed()).await {
-                Ok(Ok(())) => {}
                 // Nothing is heard of the connection any more: a call will tell.
                 Ok(Err(_)) => return,
                 Err(_) if self.is_connected() => return,

@@ -235,7 +235,8 @@ fn queue_list(text: &str) -> Result<Node, Mismatch> {
 /// start with our name.
 fn refuse_slips(env: &EnvVars) -> Result<(), LoadError> {
     let known = || Key::ALL.iter().copied().filter_map(Key::env_var);
-    for name in env.names().filter(|name| name.starts_with(ENV_PREFIX)) {
+    // One that is set but empty counts as not set.
+    for name in env.names().filter(|name| name.starts_with(ENV_PREFIX) && env.get(name).is_some()) {
         if known().any(|var| var == name) {
             continue;
         }

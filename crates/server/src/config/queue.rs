@@ -35,9 +35,7 @@ impl WeightedQueue {
     pub(crate) fn repeated(&self) -> impl Iterator<Item = String> + use<> {
         std::iter::repeat_n(self.name.clone(), usize::try_from(self.weight).unwrap_or(usize::MAX))
     }
-}
 
-impl WeightedQueue {
     /// As after `-q`. Several queues in one flag are refused with the flags that are meant.
     pub(crate) fn from_flag(text: &str) -> Result<Self, Mismatch> {
         text.parse().map_err(|mismatch: Mismatch| match flags_of_list(text) {
@@ -115,7 +113,7 @@ pub(super) fn check_name(name: &str) -> Result<(), Mismatch> {
     }
     let problem = match name.len() {
         0 => "an empty name".to_owned(),
-        length if length > 255 => format!("{length} bytes"),
+        length if length > queue_name::LONGEST => format!("{length} bytes"),
         _ => found(name),
     };
     Err(Mismatch::new(queue_name::EXPECTED, problem))

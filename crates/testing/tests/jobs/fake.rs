@@ -7,8 +7,8 @@ use cogworker_client::middleware::{Next, from_fn};
 use cogworker_core::new_job::NewJob;
 use cogworker_core::redis::RedisError;
 use cogworker_server::middleware::{Next as Inner, from_fn as around};
-use cogworker_server::{Periodic, Run};
-use cogworker_testing::{Fake, FakeError};
+use cogworker_server::{App, Periodic, Run};
+use cogworker_testing::{Fake, FakeError, Inline};
 use serde_json::json;
 
 use crate::support::{Greeting, HOUR, Log, Outcome, Party, Report, app, greeting};
@@ -32,6 +32,12 @@ async fn jobs_are_kept_as_they_would_be_stored_and_not_run_test_02() -> Outcome 
     assert!(jobs[1].field("at").is_some_and(|at| at.is_f64()));
     assert_eq!((fake.len(), fake.jobs::<Party>().len()), (2, 0));
     Ok(())
+}
+
+#[test]
+#[should_panic(expected = "class GreetingJob has two handlers")]
+fn an_application_with_which_no_worker_would_start_fails_the_test() {
+    let _ = Inline::new(App::new(()).job(async |_: Greeting| {}).job(async |_: Greeting| {}));
 }
 
 #[tokio::test]

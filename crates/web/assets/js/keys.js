@@ -23,6 +23,7 @@ const step = (by) => {
 // A detail is closed by going to the list: the focus goes to the row it was opened from.
 const leftKey = "cogworkerLeftRow";
 document.addEventListener("click", (event) => {
+  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const closes = event.target.closest("[data-cw-close-detail], .detail .back");
   const row = closes && openRow();
   if (row?.id) sessionStorage.setItem(leftKey, row.id);

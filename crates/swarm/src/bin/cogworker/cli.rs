@@ -77,7 +77,7 @@ pub(crate) enum Command {
     /// Serve the web UI
     #[cfg(feature = "web")]
     Web(web::Options),
-    /// Run a worker on a Redis of its own, both ended by Ctrl-C
+    /// Run a Redis of its own and the UI, and a worker with -r; Ctrl-C ends them all
     Dev(dev::Options),
     /// Check Redis, the workers and the queues, and say what to do
     Doctor,
