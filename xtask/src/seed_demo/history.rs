@@ -1,10 +1,11 @@
 //! A week of runs, and the counters that go with it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use cogworker_core::cron::Cron;
 use cogworker_core::failure::Failure;
-use cogworker_core::formats::{DURATION_BOUNDS, RunRecord, epoch_hour};
+use cogworker_core::formats::{Durations, RunRecord, epoch_hour};
 use cogworker_core::redis::Call;
 use cogworker_core::time::{EpochSeconds, utc_day};
 
@@ -57,13 +58,6 @@ fn fired(at: usize) -> Option<&'static (&'static str, &'static str, &'static str
     PERIODIC.get(..FIRED)?.get(at)
 }
 
-/// Counts a run as a worker does: in its bucket, and in what all of its class took.
-fn count(durations: &mut BTreeMap<String, u64>, class: &str, seconds: f64) {
-    let bucket = DURATION_BOUNDS.iter().take_while(|bound| seconds > **bound).count();
-    *durations.entry(format!("{bucket}:{class}")).or_default() += 1;
-    *durations.entry(format!("sum:{class}")).or_default() += (seconds * 1e6) as u64;
-}
-
 fn record(
     seed: &mut Seed,
     finished: EpochSeconds,
@@ -91,7 +85,9 @@ fn record(
         ["billing::pool::acquire", "   at src/billing/pool.rs:88:19", "cogworker::run::attempt"]
             .map(String::from)
             .into();
-    count(durations, class, took);
+    for (field, by) in Durations::fields_of(class, Duration::from_secs_f64(took)) {
+        *durations.entry(field).or_default() += by;
+    }
     let jid = seed.jid();
     let record = RunRecord {
         jid: &jid,

@@ -91,7 +91,8 @@ impl Durations {
     }
 
     /// The fields that count one run of `class`, and by how much each grows.
-    pub(crate) fn fields_of(class: &str, took: Duration) -> [(String, u64); 2] {
+    #[doc(hidden)]
+    pub fn fields_of(class: &str, took: Duration) -> [(String, u64); 2] {
         let seconds = took.as_secs_f64();
         let bucket =
             DURATION_BOUNDS.iter().position(|bound| seconds <= *bound).unwrap_or(DURATION_BOUNDS.len());

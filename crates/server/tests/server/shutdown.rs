@@ -211,6 +211,23 @@ async fn jobs_that_are_cut_off_go_back_in_order_and_to_where_they_came_from_req_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_whose_future_is_dropped_stops_all_the_same_and_gives_its_job_back() -> TestResult {
+    let site = Site::start().await?;
+    let gate = Gate::closed();
+    let inside = gate.clone();
+    let worker = site.worker(App::new(()).job(move |_: Numbered| {
+        let inside = inside.clone();
+        async move { inside.pass().await }
+    }))?;
+    site.client.perform_async(&Numbered(1)).await?;
+    reach("it runs", || gate.arrived() == 1)?;
+    worker.abandon().await;
+    reach("its job is back", || site.waiting("default") == 1)?;
+    reach("it has signed off", || site.int(&["SCARD", "cogworker:processes"]) == 0)?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_without_redis_ends_soon_and_says_what_it_could_not_settle() -> TestResult {
     let site = Site::start().await?;
     let gate = Gate::closed();

@@ -228,6 +228,12 @@ impl Worker {
         self.ended().await
     }
 
+    /// Drops the future of its run.
+    pub(crate) async fn abandon(self) {
+        self.run.abort();
+        let _ = self.run.await;
+    }
+
     /// Waits until it ends by itself.
     pub(crate) async fn ended(self) -> TestResult {
         tokio::time::timeout(SOON, self.run).await???;
